@@ -1,4 +1,4 @@
-// An idle node in a process of its own: tells when an episode that an event has started begins.
+// An idle node in a process of its own: reports when an episode started by an event begins.
 
 import { actor, createNode, event, expectation, on } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";

@@ -48,7 +48,7 @@ export async function benchActors(url: string, { quick, say }: Options) {
     const needs = figure.atLeast === undefined ? `at most ${figure.atMost}` : `at least ${figure.atLeast}`;
     say(`${holds(figure) ? "ok  " : "FAIL"} ${figure.name}: ${figure.value} ${figure.unit} (${needs})${more}`);
   };
-  // First: what the load has written is still being flushed afterwards.
+  // Measured first: after a load, the server is still flushing what it wrote.
   await pickUp(url, quick, tell);
   await episodes(url, quick, tell);
   return { ok: figures.every(holds), figures };
@@ -118,7 +118,7 @@ async function pickUp(url: string, quick: boolean, tell: Tell): Promise<void> {
     const [{ at }] = (await begun) as [{ at: string }];
     return Number(BigInt(at) - from) / 1e6;
   };
-  // In turn: the machine's mood hits both.
+  // Interleaved, so that the machine's load affects both alike.
   const waits: { free: number[]; limited: number[] } = { free: [], limited: [] };
   for (let n = -WARM_UPS; n < (quick ? 50 : 200); n++) {
     const free = await wait(pickedUp, n);
@@ -132,6 +132,6 @@ async function pickUp(url: string, quick: boolean, tell: Tell): Promise<void> {
   await store.close();
   const p50 = (times: number[]) => Math.round(median(times) * 10) / 10;
   tell({ name: "emit to an episode's begin on another node, p50", value: p50(waits.free), unit: "ms", atMost: 6 });
-  // Its place in the actor's line is judged under a lock, in transactions of their own.
+  // Admission under the actor's limit takes a lock, in a transaction of its own.
   tell({ name: "the same under the actor's limit, p50", value: p50(waits.limited), unit: "ms", atMost: 15 });
 }

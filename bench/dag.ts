@@ -1,5 +1,5 @@
 // `npm run bench -- dag`: DAGs of 20 tasks over 4 processes, against one-row commits; and how long a task waits for a node when
-// the last of its needs has ended on another.
+// the last of its needs has ended on another node.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -16,7 +16,7 @@ const PROCESSES = 4;
 const CONNECTIONS = 50;
 const NEEDS = 0.5;
 const MOST_MS = 6;
-/** Between handovers: the last DAG has ended, and nobody is at work. */
+/** Pause between handovers: the last DAG has ended and every node is idle. */
 const PAUSE_MS = 25;
 const CHILD = join(import.meta.dirname, `dag.child${extname(import.meta.filename)}`);
 
@@ -47,9 +47,9 @@ async function stop(children: readonly ChildProcess[]): Promise<void> {
   );
 }
 
-/** Runs so many DAGs to their end and answers how many tasks that were. */
+/** Runs this many DAGs to their end and returns the number of tasks. */
 function workOf(client: ReturnType<typeof createClient>, children: readonly ChildProcess[]) {
-  // Told by the nodes: counting rows took a quarter of the database's time, and more with every round.
+  // Reported by the nodes: counting rows took a quarter of the database's time, and more with every round.
   let onEnded = () => {};
   for (const child of children) child.on("message", () => onEnded());
   return async (count: number) => {
@@ -110,7 +110,7 @@ export async function benchDag(url: string, options: { quick: boolean; say: (lin
   await store.close();
   await pool.query(`create table ${schema}.bench_rows (id uuid primary key, data text)`);
   const bench = { url, schema };
-  // First: what the load has written is still being flushed afterwards.
+  // Measured first: after a load, the server is still flushing what it wrote.
   const waits = (await handovers(bench, options.quick ? 50 : 300)).sort((a, b) => a - b);
   const at = (part: number) => Math.round(waits[Math.floor(waits.length * part)]! * 10) / 10;
   const handover = { p50: at(0.5), p90: at(0.9), limit: MOST_MS };

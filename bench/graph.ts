@@ -1,5 +1,5 @@
 // `npm run bench -- graph`: ten nodes in a line that do nothing, against a workflow of ten steps and against one commit per step;
-// and how long a run of 10,000 nodes takes to go on elsewhere.
+// and how long a run of 10,000 nodes takes to resume on another node.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -15,7 +15,7 @@ import { interleave, median, rate } from "./measure.js";
 import { oneCommitPerStep } from "./one-row-commits.js";
 
 const NODES = 10;
-/** Where one commit per step does so many, a graph must do 650 runs a second. */
+/** Baseline steps per second at which a graph must reach 650 runs per second. */
 const STEPS_THERE = 9_700;
 const RUNS_THERE = 650;
 const world = systemWorld();
@@ -82,18 +82,18 @@ export async function benchGraph(url: string, options: { quick: boolean; say: (l
   const many = options.quick ? 1_000 : 10_000;
   const [short, long] = [await recovery(url, pool, 200), await recovery(url, pool, many)];
   const ok = long <= Math.max(3 * short, 100);
-  options.say(`${ok ? "ok  " : "FAIL"} goes on after 200 nodes in ${short} ms, after ${many} in ${long} ms`);
+  options.say(`${ok ? "ok  " : "FAIL"} resumes after 200 nodes in ${short} ms, after ${many} in ${long} ms`);
   await pool.end();
   return { ok: ok && figures.every(({ ratio, needs }) => ratio.median >= needs), figures, recoveryMs: { short, long } };
 }
 
-/** From the claim of a run with so many nodes behind it to the beginning of the next one: the median of 9. */
+/** From the claim of a run with this many finished nodes to the start of its next node: the median of 9. */
 async function recovery(url: string, pool: pg.Pool, nodes: number): Promise<number> {
   return inSchema(url, pool, async ({ store }) => {
     const { id } = await fill(store, loop.name, 1);
     const times: number[] = [];
     for (let i = 0; i < 10; i++) {
-      // Heard from the start: a quick node claims before it is handed over.
+      // Subscribed before the node starts: a quick node claims before createNode returns.
       const bus = createBus<NodeEvents>({ world });
       const claimed = new Promise<number>((resolve) => {
         bus.on("run.claimed", () => resolve(performance.now()));

@@ -287,7 +287,7 @@ class Bench {
     await this.#pool.query(`vacuum analyze ${s}.runs`);
   }
 
-  /** 40 claims of 50 runs each, given back before the next measurement. */
+  /** 40 claims of 50 runs each, released before the next measurement. */
   async #claims(): Promise<number> {
     const missing = 2000 - ((await this.#store.runs.count({ env: "bench" })).waiting ?? 0);
     if (missing > 0) await this.#fill(missing);

@@ -1,5 +1,5 @@
 // `npm run bench -- machine`: sends to many instances against one-row commits, sends to one, how late timers are, and what a million
-// pending ones cost; the same of timeouts.
+// pending ones cost; the same for timeouts.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -126,7 +126,7 @@ async function timers({ store, quick, tell }: Bench): Promise<void> {
       if (name === "timed" && late.push(0) === count) resolve();
     });
   });
-  // Started over as long a time as they are due over, and due two seconds after the last start.
+  // Starts are spread as widely as the deadlines, which begin two seconds after the last start.
   const settleMs = quick ? 3_000 : 12_000;
   const startedAt = Date.now();
   await inFlight(count, 100, (n) => {
@@ -153,7 +153,7 @@ async function fromLogs(store: Bench["store"], count: number): Promise<number[]>
   return found;
 }
 
-/** The sweep of 200 due timers, with none and with a million pending ones behind it. */
+/** The claim of 200 due timers, with none and with a million pending ones behind it. */
 async function pending({ url, pool, quick, tell }: Bench): Promise<void> {
   const group = { env: "default", stack: null, queue: "timed", program: "timed", version: null };
   const claim = { groups: [group], limit: 200, leaseMs: 0, mostAttempts: 1_000_000 };
@@ -178,10 +178,10 @@ async function pending({ url, pool, quick, tell }: Bench): Promise<void> {
       },
     };
   });
-  tellPending(tell, `a sweep of 200 timers with ${many} pending, against one with none`, found);
+  tellPending(tell, `a claim of 200 timers with ${many} pending, against one with none`, found);
 }
 
-/** The same of timeouts: 100 that are due, looked for, claimed and completed. */
+/** The same for timeouts: 100 due ones are found, claimed and completed. */
 async function timeouts({ url, pool, quick, tell }: Bench): Promise<void> {
   const many = quick ? 200_000 : 1_000_000;
   const found = await manyPending(url, pool, quick ? 30 : 100, async ({ schema, store }) => {

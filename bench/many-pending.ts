@@ -27,7 +27,7 @@ export async function manyPending(
   const [few, many] = [await open(places[0]), await open(places[1])];
   await many.fill();
   for (const [i, { table }] of [few, many].entries()) await pool.query(`vacuum analyze ${places[i]!.schema}.${table}`);
-  // What filling has left to be written is no part of a round.
+  // Flush what filling the table left in memory, so that no round pays for it.
   await pool.query("checkpoint");
   await interleave(Math.ceil(rounds / 2), many.round, few.round);
   const { ours, theirs, ratio } = await interleave(rounds, many.round, few.round);

@@ -1,6 +1,6 @@
-// Paired, interleaved measurements: the machine's mood hits both sides of a pair, so the ratios stay comparable.
+// Paired, interleaved measurements: load on the machine affects both sides of a pair, so the ratios stay comparable.
 
-/** So many times a latency is taken before it counts: processes that have just started compile, and statements are planned anew. */
+/** Warm-up samples of a latency: a process that has just started still compiles code and plans statements. */
 export const WARM_UPS = 40;
 
 export interface Ratio {
@@ -27,7 +27,7 @@ export function ratioOf(ratios: readonly number[]): Ratio {
   };
 }
 
-/** Runs both sides `pairs` times in turn, changing who goes first, and answers what each reached. */
+/** Runs both sides `pairs` times in turn, alternating which is first, and returns the rate of each. */
 export async function interleave(
   pairs: number,
   ours: () => Promise<number>,

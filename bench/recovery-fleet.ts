@@ -33,14 +33,14 @@ export class Fleet implements AsyncDisposable {
   private constructor(url: string) {
     this.url = url;
     this.store = postgres(url, { schema: this.schema });
-    // A client keeps no house: who takes over is one of the processes.
+    // A client does no housekeeping, so one of the processes reclaims the runs.
     this.client = createClient({ store: this.store });
     this.#pool = new pg.Pool({ connectionString: url, max: 2 }).on("error", () => {});
   }
 
   static async open(url: string): Promise<Fleet> {
     const fleet = new Fleet(url);
-    // On a server that was given, an earlier benchmark may have left it.
+    // On an external server, an earlier benchmark may have left it behind.
     await fleet.#pool.query(`drop schema if exists ${fleet.schema} cascade`);
     await fleet.store.migrate();
     return fleet;
@@ -98,7 +98,7 @@ export class Fleet implements AsyncDisposable {
     for (const row of (await this.#pool.query(text, [ids])).rows) console.error(JSON.stringify(row));
   }
 
-  /** Looks whenever a process reports; false when the time is out. */
+  /** Checks again at every report of a process; false after the time limit. */
   until(true_: () => unknown, limitMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (answer: boolean) => {

@@ -1,4 +1,4 @@
-// The database restarts, or is away for longer than a lease: how many claims are taken from nodes that live.
+// The database restarts, or is away for longer than a lease: how many claims are reclaimed from live nodes.
 
 import { setTimeout as pass } from "node:timers/promises";
 import { Database } from "../chaos/database.js";
@@ -8,7 +8,7 @@ import type { Say } from "./recovery-kills.js";
 const NODES = 3;
 const RUNS = 12;
 const OUTAGE_MS = 20_000;
-/** Longer than a lease: what is taken late counts, too. */
+/** Longer than a lease, so that late reclaims count, too. */
 const AFTER_MS = 18_000;
 
 export interface Taken {

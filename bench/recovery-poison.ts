@@ -1,4 +1,4 @@
-// A run that kills its process, beside innocent ones, under a supervisor that starts every process again.
+// A run that kills its process, next to innocent ones, under a supervisor that starts every process again.
 
 import { setTimeout as pass } from "node:timers/promises";
 import { Fleet } from "./recovery-fleet.js";

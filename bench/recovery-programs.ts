@@ -11,9 +11,9 @@ export interface Report {
   readonly epoch?: number;
 }
 
-/** How long a poison run lets its neighbours work before it kills the process. */
+/** How long a poison run waits before it kills the process, so that its neighbours can work. */
 const POISON_MS = 300;
-/** Of the steps in a deployment: many of them are under way whenever a process stops. */
+/** Duration of a step in a deployment: long enough that many are running whenever a process stops. */
 const STEP_MS = 80;
 
 export interface Host {
@@ -29,7 +29,7 @@ export function programsOf(version: 1 | 2, { report, released }: Host) {
     return epoch;
   };
 
-  /** Its first holder never ends by itself; every later one works for `workMs`. */
+  /** The first holder never ends; every later one works for `workMs`. */
   const held = workflow("held", async (ctx, workMs: number) => {
     await ctx.step("first", () => 1);
     await ctx.step("second", async (info) => {

@@ -49,7 +49,7 @@ export async function rollForwardAndBack(url: string, say: Say): Promise<Rolled>
   const until = performance.now() + LIMIT_MS;
   const before = await settled(fleet, performance.now() + 8_000);
   const waitingForCode = open(before) + (before["quarantined"] ?? 0);
-  // What the newer code has moved on needs it again.
+  // Runs that the newer code has advanced need that code again.
   await fleet.spawn({ version: 2, build: "two" });
   const after = await settled(fleet, until);
   const runs = Object.values(after).reduce((sum, n) => sum + n, 0);
@@ -83,7 +83,7 @@ async function total(fleet: Fleet): Promise<Record<string, number>> {
 const open = (states: Record<string, number>) =>
   ["blocked", "held", "waiting", "running", "parked", "paused"].reduce((sum, state) => sum + (states[state] ?? 0), 0);
 
-/** When every run has completed, or at the time limit: a run may leave quarantine by itself. */
+/** When every run has completed, or at the time limit: a quarantined run may still be released. */
 async function settled(fleet: Fleet, until: number): Promise<Record<string, number>> {
   let states = await total(fleet);
   while (performance.now() < until && open(states) + (states["quarantined"] ?? 0) > 0) {

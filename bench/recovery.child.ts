@@ -16,7 +16,7 @@ const { url, schema, version, options } = JSON.parse(process.env["HOLDFAST_BENCH
 const report = (one: Report) => void (process.connected && process.send!(one, () => {}));
 const hanging = new Set<(released: unknown) => void>();
 const released = () => new Promise((resolve) => hanging.add(resolve));
-// Always there: Node keeps a message that nothing listens to for the next listener.
+// Registered at once: Node keeps a message that nothing listens to for the next listener.
 process.on("message", () => {
   for (const resolve of hanging) resolve(null);
   hanging.clear();

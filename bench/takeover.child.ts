@@ -1,4 +1,4 @@
-// A node process of the takeover benchmark: default settings; each step of its workflow is told to the parent.
+// A node process of the takeover benchmark: default settings; each step of its workflow is reported to the parent.
 
 import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
@@ -10,7 +10,7 @@ const order = workflow("takeover", async (ctx, hangs: boolean) => {
   await ctx.step("first", () => 1);
   await ctx.step("second", async () => {
     process.send!({ event: "step", runId: ctx.runId, name });
-    // The first holder ends it only when it is told to; whoever takes over goes through.
+    // The first holder ends the step only on request; the node that reclaims the run completes it.
     if (hangs && !process.argv.includes("--finish")) await new Promise((resolve) => process.once("message", resolve));
   });
   await ctx.step("third", () => {

@@ -1,4 +1,4 @@
-// `npm run bench -- takeover`: how long a run stands still when its node is killed, stopped in order, or hangs.
+// `npm run bench -- takeover`: how long a run waits when its node is killed, shut down, or hangs.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ export async function benchTakeover(url: string, options: { quick: boolean; say:
       };
       child.on("message", onMessage);
     });
-  // The one that survives, and has been up for longer than its start-up grace.
+  // The survivor, which has been up for longer than its start-up grace.
   const survivor = await spawn("survivor", "--finish");
   const round = async (end: (victim: ChildProcess) => Promise<void> | void) => {
     survivor.kill("SIGSTOP");

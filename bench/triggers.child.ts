@@ -1,4 +1,4 @@
-// An idle node in a process of its own: tells when a run that an event has started begins.
+// An idle node in a process of its own: reports when a run started by an event begins.
 
 import { createNode, event, on, workflow } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";

@@ -35,7 +35,7 @@ const subscribed = Array.from({ length: SUBSCRIPTIONS }, (_, i) =>
 const ticked = event<{ sensor: string; n: number }>()("ticked");
 const calm = workflow("calm", { on: [on(ticked, { subject: "sensor", debounce: "1h" })] }, async () => {});
 
-/** A schema of its own in which a node has declared its triggers and gone. */
+/** A schema of its own in which a node has declared its triggers and stopped. */
 async function declared(url: string) {
   const schema = `bench_${randomUUID().slice(0, 8)}`;
   const store = openPostgres(url, { schema });
@@ -45,7 +45,7 @@ async function declared(url: string) {
   return { schema, store };
 }
 
-/** So many at a time, each its own call. */
+/** This many calls at a time, one event each. */
 async function inFlight(total: number, lanes: number, one: (n: number) => Promise<unknown>): Promise<number> {
   let next = 0;
   const work = async () => {
@@ -64,7 +64,7 @@ export async function benchTriggers(url: string, { quick, say }: Options) {
     const needs = figure.atLeast === undefined ? `at most ${figure.atMost}` : `at least ${figure.atLeast}`;
     say(`${holds(figure) ? "ok  " : "FAIL"} ${figure.name}: ${figure.value} ${figure.unit} (${needs})${more}`);
   };
-  // What takes time in an idle database first: what the load has written is still being flushed afterwards.
+  // Latencies on an idle database come first: after a load, the server is still flushing what it wrote.
   for (const measure of [pickUp, emits, hotSubject]) {
     const { schema, store } = await declared(url);
     await measure({ url, schema, store, pool, quick, tell });

@@ -44,7 +44,7 @@ export async function idleNode({ url, schema, quick }: Options): Promise<Wait[]>
   const store = postgres(url, { schema });
   const client = await createNode({ store, programs: [] });
   try {
-    // Its polls have grown as far apart as they get.
+    // By now its polls are as far apart as they get.
     await pass(quick ? 8_000 : 15_000);
     const seconds = quick ? 5 : 20;
     const before = await statementsOf(child);
@@ -79,7 +79,7 @@ async function statementsOf(child: ChildProcess): Promise<number> {
   return sent;
 }
 
-/** Five hundred begin in each second and sleep for one. Late is what lies between the due time and the recorded waking. */
+/** Five hundred begin in each second and sleep for one. Lateness is the time from when a sleep is due to the recorded wake-up. */
 export async function sleepers({ url, schema, pool, quick }: Options): Promise<Wait[]> {
   const store = postgres(url, { schema });
   const node = await createNode({ store, programs: [nap], concurrency: 100 });

@@ -1,4 +1,4 @@
-// An idle node in a process of its own: tells when it begins a run, and how many statements it has sent.
+// An idle node in a process of its own: reports when it begins a run, and how many statements it has sent.
 
 import pg from "pg";
 import { createNode, workflow } from "../src/index.js";

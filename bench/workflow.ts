@@ -18,7 +18,7 @@ const tenSteps = workflow("ten-steps", async (ctx) => {
 });
 const GROUP = { env: "default", stack: null, queue: "ten-steps", program: "ten-steps", version: null };
 
-/** A schema of its own with so many runs waiting. */
+/** A schema of its own with this many runs waiting. */
 async function filled(url: string, runs: number) {
   const schema = `bench_${randomUUID().slice(0, 8)}`;
   const store = openPostgres(url, { schema });

@@ -1,6 +1,6 @@
 // `npm start`: an embedded PostgreSQL, three node processes, six orders. One node is killed with -9 in mid-step, one is
 // frozen for longer than its lease and wakes up to find its late write refused. Nothing is lost, nothing recorded twice.
-// The last order waits for you; with `--once` a script approves it, too, and `--json` prints what came of it.
+// The last order waits for you; with `--once` a script approves it, too, and `--json` prints the result.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -66,13 +66,13 @@ function onTold(node: string, { event, runId = "", what = "", epoch = 1, expired
   if (event === "step") onStep(node, what);
   if (event === "claimed") onClaimed(node, runId, epoch);
   if (event === "reclaimed") {
-    const why = expiredForMs > 0 ? "its lease is over" : "the process that held it is gone";
+    const why = expiredForMs > 0 ? "its lease has expired" : "the process that held it is gone";
     tellNode(node, run, `is free again: ${why}`);
   }
   if (event === "lost") {
     refused.add(runId);
     held.delete(runId);
-    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, somebody else holds it now`);
+    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, another node holds it now`);
   }
   if (event === "settled") {
     held.delete(runId);

@@ -64,7 +64,7 @@ await postgres(server.url).migrate();
 const first = fork(fileURLToPath(import.meta.url), [server.url]);
 console.log("first process:", (await once(first, "exit"))[1]);
 
-// A node that has just started waits before it takes anything from others, by default for a lease; here nobody is slow.
+// A node that has just started waits before it reclaims anything, by default for one lease; no other node is alive here.
 await using node = await createNode({ store: postgres(server.url), programs: [research] });
 const run = await node.start(research, "tea", { key: "tea" }); // the same key: the same run
 for await (const event of run.watch()) {

@@ -1,4 +1,4 @@
-// Planted bugs in actors: budgets that forget, checkpoints that begin anew, limits that are not the actor's, overflow that counts wrong.
+// Planted bugs in actors: budgets that forget, checkpoints that restart, limits that are not the actor's, overflow that counts wrong.
 
 import type { Mutant } from "./mutant.js";
 
@@ -58,7 +58,7 @@ export const actors: readonly Mutant[] = [
     killedBy: [OVERFLOW],
   },
   {
-    name: "a checkpoint that cannot be read begins anew",
+    name: "an episode whose checkpoint cannot be read restarts",
     breaks: "S9",
     edits: [
       {
@@ -88,7 +88,7 @@ export const actors: readonly Mutant[] = [
     killedBy: [{ file: "test/actor/checkpoint.test.ts" }],
   },
   {
-    name: "an episode takes the configuration of today",
+    name: "an episode uses the current configuration",
     breaks: "S9",
     edits: [
       {
@@ -124,7 +124,7 @@ export const actors: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "a DAG that is data takes the definition of today",
+    name: "a DAG that is data uses the current definition",
     breaks: "S9",
     edits: [
       {
@@ -136,7 +136,7 @@ export const actors: readonly Mutant[] = [
     killedBy: [DAGS],
   },
   {
-    name: "what was saved over is served no more",
+    name: "a replaced definition is no longer served",
     breaks: "L6",
     edits: [
       {
@@ -148,7 +148,7 @@ export const actors: readonly Mutant[] = [
     killedBy: [DAGS],
   },
   {
-    name: "a removed definition begins to count anew",
+    name: "the versions of a removed definition restart at one",
     breaks: "S9",
     edits: [
       {

@@ -16,7 +16,7 @@ export const chaos: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "taking back is repeated through an outage",
+    name: "a reclaim is repeated through an outage",
     breaks: "S5",
     edits: [{ file: "src/store/postgres/claim/reclaim.ts", find: ", { once: true }", put: "" }],
     killedBy: [{ file: "test/engine/ownership.test.ts", test: "never repeated" }],

@@ -1,4 +1,4 @@
-// Planted bugs in DAGs: each leaves a task behind, starts one too early, or takes one from whoever has it.
+// Planted bugs in DAGs: each leaves a task behind, starts one too early, or takes one from its holder.
 
 import type { Mutant } from "./mutant.js";
 
@@ -9,7 +9,7 @@ const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" }
 
 export const dags: readonly Mutant[] = [
   {
-    name: "nobody is told of tasks that became ready",
+    name: "tasks that become ready wake no node",
     breaks: "L1",
     edits: [
       {
@@ -21,7 +21,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/attend.test.ts", test: "what an event has started" }],
   },
   {
-    name: "a claim tells a task of needs that have not ended",
+    name: "a claim passes a task needs that have not ended",
     breaks: "S13",
     edits: [
       {
@@ -69,7 +69,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [RACES],
   },
   {
-    name: "those who wait are locked in any order",
+    name: "waiting tasks are locked in any order",
     breaks: "L9",
     edits: [
       {
@@ -87,7 +87,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [RACES],
   },
   {
-    name: "a refused commit leaves its needs on another's task",
+    name: "a refused commit leaves its needs on a task of another run",
     breaks: "S13: nothing of a refused commit is stored",
     edits: [
       {
@@ -99,13 +99,13 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
-    name: "the tasks of a run are looked for in all journals",
-    breaks: "a pause costs what its run is large, not what the table is",
+    name: "the tasks of a run are searched in all journals",
+    breaks: "the cost of a pause depends on its run, not on the table",
     edits: [{ file: "src/store/postgres/task/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
     killedBy: [{ file: "test/store/planner/planner.test.ts", test: "nothing was ever analyzed" }],
   },
   {
-    name: "tasks of a run that begins anew are counted in it",
+    name: "tasks of an earlier generation are counted in the next one",
     breaks: "S13: a run waits for the tasks it has started, and for no others",
     edits: [
       { file: "src/store/postgres/task/leave-tasks.ts", find: "set counts = false\n", put: "set counts = r.counts\n" },
@@ -113,7 +113,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
-    name: "a sweep settles a task and a task of its own at once",
+    name: "a reclaim settles a task and one of its own tasks at once",
     breaks: "both stores answer the same",
     edits: [
       {
@@ -125,13 +125,13 @@ export const dags: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/memory.test.ts", test: "tasks" }],
   },
   {
-    name: "the end of a task in a batch that does not count",
+    name: "a task that ends in a batch is not counted",
     breaks: "S13",
     edits: [{ file: COMMIT, find: '"and not (f.ends and r.counts)"', put: '""' }],
     killedBy: [CONFORMANCE],
   },
   {
-    name: "a dead task is taken from whoever holds it now",
+    name: "a dead task is taken from its current holder",
     breaks: "S5",
     edits: [
       {
@@ -148,7 +148,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [RACES],
   },
   {
-    name: "a sweep buries a task without looking at its lease again",
+    name: "a reclaim ends a task without checking its lease again",
     breaks: "S5",
     edits: [
       {
@@ -165,7 +165,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [RACES],
   },
   {
-    name: "a run that was paused while it ran can be claimed when it is given back",
+    name: "a run paused while it runs can be claimed once it is released",
     breaks: "pause",
     edits: [{ file: "src/store/postgres/migrations/0001-tasks.ts", find: "    new.state := 'paused';\n", put: "" }],
     killedBy: [CONFORMANCE],
@@ -201,7 +201,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
-    name: "a task is given back while it works outside of steps",
+    name: "a task is released while it works outside of steps",
     breaks: "S7",
     edits: [
       {
@@ -213,7 +213,7 @@ export const dags: readonly Mutant[] = [
     killedBy: [{ file: "test/dag/claims.test.ts" }],
   },
   {
-    name: "what an abort does to a task is its failure",
+    name: "the abort of a task counts as its failure",
     breaks: "a rolling deploy costs no attempt",
     edits: [
       {
@@ -234,7 +234,7 @@ export const dags: readonly Mutant[] = [
         put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
       },
     ],
-    killedBy: [{ file: "test/dag/operate.test.ts", test: "a retry tries again only" }],
+    killedBy: [{ file: "test/dag/operate.test.ts", test: "a retry repeats only failed tasks" }],
   },
   {
     name: "a DAG ends while its tasks run",

@@ -1,4 +1,4 @@
-// Planted bugs in what becomes of runs that some code does not fit.
+// Planted bugs in the handling of misfits: runs that some code does not fit.
 
 import type { Killer, Mutant } from "./mutant.js";
 
@@ -57,8 +57,8 @@ export const deploying: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a quarantined task is still waited for" }],
   },
   {
-    name: "a node that comes does not lift the quarantine",
-    breaks: "quarantine lifts by itself",
+    name: "a node that starts does not lift the quarantine",
+    breaks: "quarantine is lifted when fitting code starts",
     edits: [
       {
         file: REVIEW,
@@ -69,7 +69,7 @@ export const deploying: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a node of another build that comes lifts the quarantine" }],
   },
   {
-    name: "any node lifts a quarantine, also one that was tried",
+    name: "any node lifts a quarantine, even one whose build was tried",
     breaks: "a build tries a journal once",
     edits: [
       {
@@ -105,7 +105,7 @@ export const deploying: readonly Mutant[] = [
   },
   {
     name: "misfits outlive their generation",
-    breaks: "another log is tried by everybody",
+    breaks: "every build tries a new generation",
     edits: [
       {
         file: "src/store/postgres/migrations/0001-misfits.ts",

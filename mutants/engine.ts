@@ -10,7 +10,7 @@ const SESSION = "src/engine/session.ts";
 
 export const engine: readonly Mutant[] = [
   {
-    name: "results told in the order of their callbacks, not of the journal",
+    name: "results delivered in the order of their callbacks, not of the journal",
     breaks: "S9",
     edits: [
       {
@@ -22,7 +22,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/replay/replay.test.ts", test: "in another order" }],
   },
   {
-    name: "recorded results told all at once",
+    name: "recorded results delivered all at once",
     breaks: "S9",
     edits: [
       {
@@ -46,7 +46,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
   },
   {
-    name: "a late ending kept for a call that has ended another way",
+    name: "a late ending kept for a call that has already ended",
     breaks: "S9",
     edits: [
       {
@@ -70,13 +70,13 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "begun anew without the signals that were told to nobody",
+    name: "a new generation loses signals that were not consumed",
     breaks: "S12",
     edits: [{ file: REPLAY, find: "reopen: this.#undeliveredSignals() }", put: "reopen: [] }" }],
     killedBy: [SEEDS],
   },
   {
-    name: "a redriven run does its recorded steps again",
+    name: "a retried run executes its recorded steps again",
     breaks: "S6",
     edits: [
       {
@@ -94,7 +94,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a node in doubt of its lease does a transaction again",
+    name: "a node in doubt of its lease repeats a transaction",
     breaks: "L5",
     edits: [
       {
@@ -106,7 +106,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/session.test.ts", test: "in doubt" }],
   },
   {
-    name: "a commit that is told that the claim is lost is tried again, and the work goes on",
+    name: "a commit refused for a lost claim is repeated, and the work continues",
     breaks: "S4",
     edits: [
       {
@@ -136,7 +136,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "parked without looking at what was seen of the inbox",
+    name: "a run parks without comparing the inbox number it has seen",
     breaks: "S12",
     edits: [
       {
@@ -148,7 +148,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a ring that was heard while the inbox was read is forgotten",
+    name: "a wake during a read of the inbox is forgotten",
     breaks: "S12",
     edits: [
       {
@@ -160,8 +160,8 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "an inbox number that falls is no news",
-    breaks: "S12: a message that gets the number of one that a failover lost is not slept through",
+    name: "a lower inbox number does not cause a read",
+    breaks: "S12: a message that reuses the number of one lost in a failover is not missed",
     edits: [{ file: SESSION, find: "inboxSeq === this.#inboxSeq", put: "inboxSeq <= this.#inboxSeq" }],
     killedBy: [{ file: "test/engine/session.test.ts" }],
   },
@@ -178,7 +178,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a late answer is no gap in what a node has watched",
+    name: "a late answer does not interrupt the time a node has watched",
     breaks: "S5",
     edits: [
       {
@@ -241,7 +241,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "crashes not set back by progress",
+    name: "crashes not reset by progress",
     breaks: "S17",
     edits: [
       {
@@ -270,7 +270,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "while a transaction is open" }],
   },
   {
-    name: "a transaction that is kept stays open",
+    name: "a transaction object stays usable after its step",
     breaks: "S4",
     edits: [
       {
@@ -318,7 +318,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "taken over" }],
   },
   {
-    name: "a parent reads whatever its child's log ends with",
+    name: "a parent reads the last entry of its child, whatever it is",
     breaks: "L3",
     edits: [
       {
@@ -330,7 +330,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/redriven-child.test.ts", test: "memory" }],
   },
   {
-    name: "results are told while a patch is being recorded",
+    name: "results are delivered while a patch is being recorded",
     breaks: "S9",
     edits: [
       {
@@ -342,7 +342,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],
   },
   {
-    name: "a step that waited for its lease is started after its run is over",
+    name: "a step that waited for its lease is started after its run has ended",
     breaks: "L5",
     edits: [
       {
@@ -354,7 +354,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/step-call.test.ts" }],
   },
   {
-    name: "a timeout sent to the own inbox counts as a message that was heard",
+    name: "a timeout sent to the run's own inbox counts as a message that was read",
     breaks: "S12",
     edits: [
       {
@@ -366,7 +366,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],
   },
   {
-    name: "a cancelled child's last words are read as an error",
+    name: "the last entry of a cancelled child is read as an error",
     breaks: "L3",
     edits: [
       {

@@ -35,13 +35,13 @@ export const flow: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "a serial run gives its place up while it sleeps",
+    name: "a serial run gives up its place while it sleeps",
     breaks: "S14",
     edits: [{ file: LIMITS, find: "(ends or l.kind = 'slots')", put: "l.kind <> 'rate'" }],
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "a smaller limit in line is overtaken",
+    name: "a run that waits for a narrower limit is overtaken",
     breaks: "S14",
     edits: [
       {
@@ -53,7 +53,7 @@ export const flow: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "places in line for a run that was there already",
+    name: "a run that already exists is queued for a limit again",
     breaks: "S15",
     edits: [
       {

@@ -1,4 +1,4 @@
-// Planted bugs in graphs: each does a node twice, loses one, or passes a gate that nobody opened.
+// Planted bugs in graphs: each does a node twice, loses one, or passes a gate without a decision.
 
 import type { Mutant } from "./mutant.js";
 
@@ -52,10 +52,10 @@ export const graph: readonly Mutant[] = [
         put: 'const { path: name } = nodeVisit.place;\n  const key = "1";',
       },
     ],
-    killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks anew" }],
+    killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks again" }],
   },
   {
-    name: "where a graph goes next is not in the node's commit",
+    name: "the next node is not in the commit of the last one",
     breaks: "S13",
     edits: [
       {
@@ -67,7 +67,7 @@ export const graph: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/graph.test.ts", test: "nodes run in the order of their edges" }, PREFIXES],
   },
   {
-    name: "items that are done are done again",
+    name: "completed items are executed again",
     breaks: "S13",
     edits: [
       {
@@ -91,7 +91,7 @@ export const graph: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/graph.test.ts", test: "branches run side by side" }],
   },
   {
-    name: "a snapshot forgets messages that nobody was told",
+    name: "a snapshot forgets messages that were not consumed",
     breaks: "S12",
     edits: [
       {
@@ -100,10 +100,10 @@ export const graph: readonly Mutant[] = [
         put: "memory.mail = [];",
       },
     ],
-    killedBy: [{ file: "test/graph/recovery.test.ts", test: "a signal that came early" }],
+    killedBy: [{ file: "test/graph/recovery.test.ts", test: "an early signal" }],
   },
   {
-    name: "each attempt tells its progress anew",
+    name: "each attempt counts its progress from the start",
     breaks: "S17",
     edits: [
       {
@@ -124,7 +124,7 @@ export const graph: readonly Mutant[] = [
         put: "visits: then.visits });",
       },
     ],
-    killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is taken back" }],
+    killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is rewound" }],
   },
   {
     name: "a decision on one plan passes the gate for another",
@@ -151,7 +151,7 @@ export const graph: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "pose as a fork" }],
   },
   {
-    name: "an update is recorded before its reducer is asked",
+    name: "an update is recorded before its reducer runs",
     breaks: "S13",
     edits: [
       {
@@ -187,7 +187,7 @@ export const graph: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/subgraphs.test.ts", test: "a subgraph that lost the node" }],
   },
   {
-    name: "a fork whose state cannot be written down goes on",
+    name: "a fork whose state cannot be stored continues",
     breaks: "S13",
     edits: [
       {
@@ -199,7 +199,7 @@ export const graph: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a state too large" }],
   },
   {
-    name: "an attempt whose time is over may ask for a signal that is not aborted",
+    name: "an attempt that timed out can get a signal that is not aborted",
     breaks: "L5",
     edits: [
       {

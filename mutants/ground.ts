@@ -1,4 +1,4 @@
-// Planted bugs in the ground: each takes one protection away, and names the tests that must notice.
+// Planted bugs in the store: each removes one protection.
 
 import type { Mutant } from "./mutant.js";
 
@@ -25,7 +25,7 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a commit at another sequence learns" }],
   },
   {
-    name: "token not cleared when the claim is given back",
+    name: "token not cleared when the claim is released",
     breaks: "S3",
     edits: [{ file: COMMIT, find: "token = case when f.to_state is null then r.token end", put: "token = r.token" }],
     killedBy: [{ file: CONFORMANCE, test: "complete ends the run" }],
@@ -96,7 +96,7 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: "test/store/planner/planner.test.ts", test: "a claim takes no more than its limit" }],
   },
   {
-    name: "sweep acts on a list it read before",
+    name: "a reclaim acts on a list that it read before",
     breaks: "S5, S16",
     edits: [
       {
@@ -131,7 +131,7 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the journal" }],
   },
   {
-    name: "a lease is taken although its time is not over",
+    name: "a lease is taken before it has expired",
     breaks: "S5",
     edits: [
       {
@@ -155,7 +155,7 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: "test/store/planner/planner.test.ts", test: "planned while the tables were empty" }],
   },
   {
-    name: "the main line is planned as the server likes",
+    name: "the planner settings of a connection are the server's",
     breaks: "plans do not depend on when they were made",
     edits: [
       {
@@ -168,7 +168,7 @@ export const ground: readonly Mutant[] = [
   },
   {
     name: "a count is planned as if no table could be read in whole",
-    breaks: "what must read all of a table does it the short way",
+    breaks: "a statement that must read a whole table scans it sequentially",
     edits: [
       { file: "src/store/postgres/connection/connections.ts", find: "; set local enable_seqscan = on`", put: "`" },
     ],
@@ -187,7 +187,7 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: "test/store/spare-connections.test.ts" }],
   },
   {
-    name: "a connection is kept from who waits for one",
+    name: "an idle connection is kept from callers that wait for one",
     breaks: "L1",
     edits: [
       { file: "src/store/postgres/connection/spare-connections.ts", find: " || this.#pool.waitingCount > 0", put: "" },
@@ -204,7 +204,7 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement anew" }],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement again" }],
   },
   {
     name: "a temporary server leaves data that had to go elsewhere",
@@ -242,6 +242,6 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/store/connections.test.ts", test: "told at once" }],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "reject at once" }],
   },
 ];

@@ -1,11 +1,11 @@
-// Planted bugs in what keeps a cluster small: shared looks of callers that wait, and the removal of what is no longer needed.
+// Planted bugs in what keeps a cluster small: shared polling for waiting callers, and clean-up.
 
 import type { Killer, Mutant } from "./mutant.js";
 
 const WATCHER: readonly Killer[] = [{ file: "test/engine/watcher.test.ts" }];
 const CLEANUP: readonly Killer[] = [{ file: "test/store/cleanup.test.ts" }];
 const MEMORY: readonly Killer[] = [{ file: "test/conformance/memory.test.ts" }];
-/** Those on PostgreSQL by the name of the case: the whole suite takes minutes on a busy machine. */
+/** Conformance cases on PostgreSQL, each by its name: the whole suite takes minutes on a busy machine. */
 const postgres = (test: string): readonly Killer[] => [{ file: "test/conformance/postgres.test.ts", test }];
 const LOOP: readonly Killer[] = [{ file: "test/engine/cleanup.test.ts" }];
 
@@ -28,20 +28,20 @@ export const growth: readonly Mutant[] = [
     killedBy: WATCHER,
   },
   {
-    name: "a wake-up during a look is forgotten",
-    breaks: "what this process has changed is seen at once",
+    name: "a wake during a poll is forgotten",
+    breaks: "a change made by this process is seen at once",
     edits: [{ file: "src/engine/watcher.ts", find: "if (watched.isLooking) watched.isStale = true;", put: "" }],
     killedBy: WATCHER,
   },
   {
-    name: "each waiter has looks of its own",
+    name: "each waiter polls separately",
     breaks: "at most 20 statements a second, whatever the number of waiters",
     edits: [{ file: "src/engine/watcher.ts", find: "this.#watched.size > FEW", put: "this.#watched.size < 0" }],
     killedBy: WATCHER,
   },
   {
-    name: "a failed look leaves its waiters waiting",
-    breaks: "a caller learns that the store stays away",
+    name: "a failed poll leaves its callers waiting",
+    breaks: "a caller learns that the store is unavailable",
     edits: [{ file: "src/engine/watcher.ts", find: "onFailed(answer.error)", put: "isNews = false" }],
     killedBy: WATCHER,
   },
@@ -136,7 +136,7 @@ export const growth: readonly Mutant[] = [
   },
   {
     name: "clean-up removes a node that still holds a run",
-    breaks: "a sweep knows whose claim it takes",
+    breaks: "a reclaim knows whose claim it takes",
     edits: [
       {
         file: "src/store/postgres/clean-up.ts",
@@ -153,7 +153,7 @@ export const growth: readonly Mutant[] = [
     killedBy: postgres("what is younger, another env's or beyond the limit"),
   },
   {
-    name: "clean-up waits for rows that others have locked",
+    name: "clean-up waits for locked rows",
     breaks: "one locked row stalls nothing",
     edits: [
       {

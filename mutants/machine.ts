@@ -1,4 +1,4 @@
-// Planted bugs in machines: a timer fires twice, never, early or into another state; a step is half written; a state is believed.
+// Planted bugs in machines: a timer fires twice, never, early or into another state; a step is half written; an old state is used.
 
 import type { Mutant } from "./mutant.js";
 
@@ -22,7 +22,7 @@ export const machines: readonly Mutant[] = [
         put: 'if (entered[path] === undefined) return { outcome: "stale" };',
       },
     ],
-    killedBy: [{ file: TIMERS, test: "an event between the look and the firing" }],
+    killedBy: [{ file: TIMERS, test: "after an event between poll and fire" }],
   },
   {
     name: "a timer armed in a second transaction",
@@ -64,7 +64,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/memory.test.ts", test: "in its generation only" }],
   },
   {
-    name: "a timer fires in whatever generation, in the database",
+    name: "a timer fires in any generation, in the database",
     breaks: "S11",
     edits: [
       {
@@ -76,7 +76,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a fired timer goes with the append that names it" }],
   },
   {
-    name: "an append at whatever sequence",
+    name: "an append at any sequence",
     breaks: "S8",
     edits: [
       {
@@ -100,7 +100,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "an append moves the row from the expected sequence" }],
   },
   {
-    name: "a remembered state is believed",
+    name: "a cached state is used without a check",
     breaks: "S8",
     edits: [
       {
@@ -109,7 +109,7 @@ export const machines: readonly Mutant[] = [
         put: "        return",
       },
     ],
-    killedBy: [{ file: "test/machine/instances.test.ts", test: "a node that has seen it long ago" }],
+    killedBy: [{ file: "test/machine/instances.test.ts", test: "a node with an old cached state" }],
   },
   {
     name: "an effect's answer without a key",
@@ -130,7 +130,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "an ended instance takes nothing" }],
   },
   {
-    name: "taking a timer is not counted",
+    name: "the claim of a timer is not counted",
     breaks: "S17",
     edits: [
       {
@@ -142,7 +142,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a timer that is claimed too often without an outcome is dead" }],
   },
   {
-    name: "a timer is taken while somebody has it",
+    name: "a timer is claimed while another node holds it",
     breaks: "L4",
     edits: [
       {
@@ -154,7 +154,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "claimed timers are passed over" }],
   },
   {
-    name: "nobody waits for the timers of one who died",
+    name: "the deadline of a dead node's timers wakes no other node",
     breaks: "L4",
     edits: [
       {
@@ -166,7 +166,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "claimed timers are passed over" }],
   },
   {
-    name: "a settled timer stays taken",
+    name: "a settled timer stays claimed",
     breaks: "L4",
     edits: [
       {
@@ -178,13 +178,13 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "settled, a timer is tried later" }],
   },
   {
-    name: "a timer that is set anew stays taken",
+    name: "a timer that is set again stays claimed",
     breaks: "L4",
     edits: [{ file: SQL, find: "    claimed_until = null, attempts = 0,", put: "    attempts = 0," }],
     killedBy: [{ file: CONFORMANCE, test: "a claimed timer that is set again is free" }],
   },
   {
-    name: "taking a timer moves it in its indexes",
+    name: "the claim of a timer moves it in its indexes",
     breaks: "L4",
     edits: [
       {
@@ -193,10 +193,12 @@ export const machines: readonly Mutant[] = [
         put: "  set attempts = x.attempts + 1, try_at = (select now from t), claimed_until = (select now from t)",
       },
     ],
-    killedBy: [{ file: "test/store/planner/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
+    killedBy: [
+      { file: "test/store/planner/hot-timers.test.ts", test: "leaves their entries in every index unchanged" },
+    ],
   },
   {
-    name: "a failing timer is tried at once",
+    name: "a failing timer is retried at once",
     breaks: "L4",
     edits: [
       {
@@ -205,10 +207,10 @@ export const machines: readonly Mutant[] = [
         put: '      return { ...settlement(timer, "retry"), delayMs: delayMs * 0, problem };',
       },
     ],
-    killedBy: [{ file: TIMERS, test: "one that fails backs off, gives up in the end" }],
+    killedBy: [{ file: TIMERS, test: "a failing timer backs off, is given up in the end" }],
   },
   {
-    name: "timers are looked for, not slept on",
+    name: "timers are polled for, not slept on",
     breaks: "L4",
     edits: [
       {
@@ -222,7 +224,7 @@ export const machines: readonly Mutant[] = [
         put: "ms: untilLookMs",
       },
     ],
-    killedBy: [{ file: TIMERS, test: "the next deadline is slept on, not polled for" }],
+    killedBy: [{ file: TIMERS, test: "the loop sleeps until the next deadline" }],
   },
   {
     name: "an unknown timer is dropped",
@@ -237,7 +239,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: TIMERS, test: "timers whose branch is gone are kept and shown" }],
   },
   {
-    name: "until idle without what the loop took by itself",
+    name: "untilIdle ignores timers that the loop has claimed",
     breaks: "L4",
     edits: [
       {
@@ -246,10 +248,10 @@ export const machines: readonly Mutant[] = [
         put: "    this.#taken = 0;\n    await this.#round();\n    await Promise.all",
       },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "also what the node had taken before it was asked" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "timers that the node had claimed before the call" }],
   },
   {
-    name: "timers are taken without a bound",
+    name: "timers are claimed without a bound",
     breaks: "L4",
     edits: [
       {
@@ -259,7 +261,7 @@ export const machines: readonly Mutant[] = [
       },
       { file: "src/machine/timer/timer-pace.ts", find: "return Math.min(PAGE, this.#allowed);", put: "return PAGE;" },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds that are overdue are each taken once" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds of overdue timers are each claimed once" }],
   },
   {
     name: "a timer that kills spends its neighbours' attempts",
@@ -271,10 +273,10 @@ export const machines: readonly Mutant[] = [
         put: "return { now: few > 0 ? timers : [], together, back: [] };",
       },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "no other of its neighbours is" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "none of its neighbours is" }],
   },
   {
-    name: "others at the instance are a timer's failure",
+    name: "a conflict at the instance counts as a timer's failure",
     breaks: "L4",
     edits: [
       {
@@ -286,7 +288,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/machine/overload.test.ts", test: "again and again is not given up" }],
   },
   {
-    name: "a timer settled after somebody else took it",
+    name: "a timer is settled by a node that has lost it",
     breaks: "S11",
     edits: [
       {
@@ -303,7 +305,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "in its generation only" }],
   },
   {
-    name: "what is no event reaches the mailbox",
+    name: "a value that is not an event reaches the mailbox",
     breaks: "S8",
     edits: [
       {
@@ -312,7 +314,7 @@ export const machines: readonly Mutant[] = [
         put: "    if (!this.id) checkEvent(event);\n",
       },
     ],
-    killedBy: [{ file: "test/machine/sending.test.ts", test: "does not trouble those that are sent with it" }],
+    killedBy: [{ file: "test/machine/sending.test.ts", test: "does not affect events sent with it" }],
   },
   {
     name: "an effect's run shows marked fields",

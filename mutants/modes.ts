@@ -1,4 +1,4 @@
-// Planted bugs in modes, deferred runs, recovery and work claims.
+// Planted bugs in modes, deferred runs, reclaiming and work claims.
 
 import type { Killer, Mutant } from "./mutant.js";
 
@@ -33,7 +33,7 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/modes/scope.test.ts", test: "on PostgreSQL" }],
   },
   {
-    name: "retention takes ended runs of every env",
+    name: "retention removes ended runs of every env",
     breaks: "isolation",
     edits: [
       {
@@ -46,7 +46,7 @@ export const modes: readonly Mutant[] = [
   },
   {
     name: "a disabled node declares limits and recovery",
-    breaks: "others do not rewrite a policy",
+    breaks: "other nodes do not rewrite a policy",
     edits: [
       {
         file: "src/store/postgres/limit/program-limits.ts",
@@ -59,8 +59,8 @@ export const modes: readonly Mutant[] = [
     ],
   },
   {
-    name: "the last declaration counts, however old the node",
-    breaks: "others do not rewrite a policy",
+    name: "the last declaration wins, however old the node",
+    breaks: "other nodes do not rewrite a policy",
     edits: [
       {
         file: "src/store/postgres/limit/program-limits.ts",
@@ -83,7 +83,7 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "when the newer one is gone" }],
   },
   {
-    name: "a run is judged by what was declared, whatever it says",
+    name: "a run is judged by the declared policy instead of its own",
     breaks: "a policy belongs to the run",
     edits: [
       {
@@ -95,20 +95,20 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run with a recovery policy of its own" }],
   },
   {
-    name: "a start does not say what becomes of its run",
+    name: "a start does not store the policy of its run",
     breaks: "a policy belongs to the run",
     edits: [{ file: "src/client/runs.ts", find: "      ...(recovery && { recovery }),\n", put: "" }],
     killedBy: [{ file: "test/modes/policies.test.ts", test: "a run keeps the policy of the code that started it" }],
   },
   {
-    name: "a decision on an orphan counts for whoever holds it now",
-    breaks: "a sweep never acts on an old list",
+    name: "a decision on an orphan applies to its current holder",
+    breaks: "a reclaim never acts on an old list",
     edits: [{ file: RECOVER, find: " and r.epoch = w.epoch and", put: " and" }],
     killedBy: [{ file: CONFORMANCE, test: "a decision counts for the claim that was seen" }],
   },
   {
-    name: "recovery acts twice on one orphan",
-    breaks: "of two who decide on one orphan, one acts",
+    name: "two reclaims act on one orphan",
+    breaks: "of two nodes that decide on one orphan, one acts",
     edits: [
       { file: RECOVER, find: "limit 1 for no key update skip locked", put: "limit 1" },
       {
@@ -120,8 +120,8 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
   },
   {
-    name: "recovery restarts instead of resuming",
-    breaks: "what is recorded is not done again",
+    name: "a reclaimed run restarts instead of resuming",
+    breaks: "recorded steps are not executed again",
     edits: [
       {
         file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
@@ -132,7 +132,7 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/actor/recovery.test.ts", test: "resume, the default" }],
   },
   {
-    name: "a run that kills its processes begins anew for ever",
+    name: "a run that kills its processes restarts for ever",
     breaks: "S17",
     edits: [
       {
@@ -144,8 +144,8 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "also when it makes progress each time" }],
   },
   {
-    name: "a restarted run goes on with its old log",
-    breaks: "restart begins anew",
+    name: "a restarted run continues with its old journal",
+    breaks: "a restart begins a new generation",
     edits: [
       {
         file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
@@ -156,8 +156,8 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "restart: an orphan starts over" }],
   },
   {
-    name: "the claim does not look at overrides",
-    breaks: "an override is obeyed by every path",
+    name: "claims ignore overrides",
+    breaks: "every path obeys an override",
     edits: [
       {
         file: "src/engine/claiming/assignments.ts",
@@ -169,7 +169,7 @@ export const modes: readonly Mutant[] = [
   },
   {
     name: "a disabled node fires its schedules",
-    breaks: "a disabled node makes nothing",
+    breaks: "a disabled node starts nothing",
     edits: [
       {
         file: "src/trigger/scheduler.ts",
@@ -180,8 +180,8 @@ export const modes: readonly Mutant[] = [
     killedBy: MODES,
   },
   {
-    name: "an older answer undoes a newer mode",
-    breaks: "what was set last holds",
+    name: "an older answer overwrites a newer mode",
+    breaks: "the last mode that was set wins",
     edits: [
       {
         file: "src/engine/upkeep/housekeeping.ts",
@@ -192,8 +192,8 @@ export const modes: readonly Mutant[] = [
     killedBy: HOUSE,
   },
   {
-    name: "a disabled node takes back the runs of others",
-    breaks: "a disabled node makes nothing",
+    name: "a disabled node reclaims runs",
+    breaks: "a disabled node starts nothing",
     edits: [{ file: "src/engine/upkeep/housekeeping.ts", find: ' && modes.state.mode !== "disabled"', put: "" }],
     killedBy: HOUSE,
   },
@@ -218,8 +218,8 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/modes/work-claims.test.ts", test: "ever less often" }],
   },
   {
-    name: "work begins although somebody else has the right to it",
-    breaks: "nobody begins without the right",
+    name: "work begins although another cluster holds its claim",
+    breaks: "no node begins work without its claim",
     edits: [
       {
         file: "src/node/work-guard.ts",
@@ -230,8 +230,8 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/modes/work-claims.test.ts" }],
   },
   {
-    name: "other stacks' work is taken although they work themselves",
-    breaks: "deferred is what nobody of its own stack works on",
+    name: "runs of a stack are taken although its own nodes work",
+    breaks: "a run is deferred when no node of its stack works on it",
     edits: [
       {
         file: "src/store/postgres/run/deferred-runs.ts",

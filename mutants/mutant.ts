@@ -1,6 +1,6 @@
 // A planted bug: a patch on a copy of the source, never a switch in it.
 
-/** What must fail: one test of a file, a whole file, or one of the simulator's first so many seeds. */
+/** What must fail: one test of a file, a whole file, or one of the simulator's first `seeds` seeds. */
 export type Killer =
   | { readonly file: string; readonly test?: string }
   | { readonly seeds: number; readonly from?: number };
@@ -9,9 +9,9 @@ export interface Mutant {
   readonly name: string;
   /** The promise it breaks. */
   readonly breaks: string;
-  /** Each `find` must stand exactly once in its file: a patch that no longer applies fails. */
+  /** Each `find` must occur exactly once in its file: a patch that no longer applies fails. */
   readonly edits: readonly { readonly file: string; readonly find: string; readonly put: string }[];
-  /** Asked in this order until one of them fails. */
+  /** Run in this order until one of them fails. */
   readonly killedBy: readonly Killer[];
 }
 

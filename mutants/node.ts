@@ -52,7 +52,7 @@ export const node: readonly Mutant[] = [
   },
   {
     name: "a lease keeper that broke stays dead",
-    breaks: "whatever breaks the keeper, claims are renewed",
+    breaks: "claims are renewed whatever error the keeper meets",
     edits: [
       {
         file: "src/engine/claiming/lease-keeper.ts",
@@ -63,7 +63,7 @@ export const node: readonly Mutant[] = [
     killedBy: KEEPER,
   },
   {
-    name: "every node sweeps although one should",
+    name: "every node reclaims although only one should",
     breaks: "one active sweeper",
     edits: [
       {
@@ -76,7 +76,7 @@ export const node: readonly Mutant[] = [
   },
   {
     name: "a node counts as capable whatever version a run is pinned to",
-    breaks: "a run that nobody can take is shown so",
+    breaks: "a run that no node can take is listed as such",
     edits: [{ file: "src/client/capable-node.ts", find: "a.version === b.version", put: "true" }],
     killedBy: [{ file: "test/client/capable-node.test.ts" }],
   },

@@ -1,4 +1,4 @@
-// Planted bugs in who is gone, who is in doubt, and in what housekeeping waits for.
+// Planted bugs in presence, doubt and housekeeping.
 
 import type { Killer, Mutant } from "./mutant.js";
 
@@ -17,20 +17,20 @@ const OWNERSHIP: Killer = { file: "test/engine/ownership.test.ts" };
 
 export const ownership: readonly Mutant[] = [
   {
-    name: "a node whose lock is missing is gone although it was heard of",
-    breaks: "S5: a node that renews and beats is not robbed",
+    name: "a node without its lock is gone despite recent heartbeats",
+    breaks: "S5: a node that renews and sends heartbeats keeps its claims",
     edits: [{ file: SQL, find: ' m.seen_at + ${interval("f.n * m.silence")},', put: "" }],
     killedBy: [POSTGRES],
   },
   {
-    name: "a node whose presence is missing is gone although it was heard of, in memory",
-    breaks: "S5: a node that renews and beats is not robbed",
+    name: "a node without presence is gone despite recent heartbeats, in memory",
+    breaks: "S5: a node that renews and sends heartbeats keeps its claims",
     edits: [{ file: MEMORY, find: " heardUs(tables, row) + factor * silenceUs,", put: "" }],
     killedBy: [SEEDS],
   },
   {
-    name: "a renewal is no sign of life",
-    breaks: "S5: a node that renews is not robbed",
+    name: "a renewal does not count as a heartbeat",
+    breaks: "S5: a node that renews keeps its claims",
     edits: [
       {
         file: "src/store/memory/claim/renew-claims.ts",
@@ -41,20 +41,20 @@ export const ownership: readonly Mutant[] = [
     killedBy: [IN_MEMORY],
   },
   {
-    name: "a node that lost its presence beats no more often than before",
-    breaks: "S5: a node whose presence cannot be opened is heard of in time",
+    name: "a node that lost its presence sends heartbeats no more often",
+    breaks: "S5: a node whose presence cannot be opened sends heartbeats in time",
     edits: [{ file: HOUSE, find: "Math.min(pauseMs, this.#options.presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
     killedBy: [PARTS],
   },
   {
-    name: "a slow answer delays the next sign of life",
+    name: "a slow answer delays the next heartbeat",
     breaks: "L3: a node that is present does not doubt its claims because the store is slow",
     edits: [{ file: HOUSE, find: "pauseMs - (world.monotonicNow() - sentAt)", put: "pauseMs" }],
     killedBy: [PARTS],
   },
   {
-    name: "renewals that have no connection of their own are given up",
-    breaks: "S5: a node whose other connections work is not robbed",
+    name: "renewals fail when their own connection is unavailable",
+    breaks: "S5: a node whose other connections work keeps its claims",
     edits: [
       {
         file: "src/store/postgres/claim/renew-claims.ts",
@@ -65,7 +65,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ ...OWNERSHIP, test: "cannot be opened again" }],
   },
   {
-    name: "a node that was missed goes on as if nothing had been",
+    name: "a node that was missing continues without doubt",
     breaks: "L5: a node that is cut off begins nothing once it can have been replaced",
     edits: [
       {
@@ -77,7 +77,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [SEEDS, { ...OWNERSHIP, test: "cut off begins nothing" }],
   },
   {
-    name: "an accepted beat ends the doubt, whatever became of the claims",
+    name: "an accepted heartbeat ends the doubt, even if the claims are lost",
     breaks: "L5",
     edits: [
       {
@@ -95,14 +95,14 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/own-presence.test.ts" }],
   },
   {
-    name: "a registration does not note who is missing",
-    breaks: "the only node that starts again takes its runs back within 2.5 s",
+    name: "a registration does not record which nodes are missing",
+    breaks: "a single node that restarts reclaims its runs within 2.5 s",
     edits: [{ file: "src/store/memory/node/nodes.ts", find: "  noteMissing(tables, env, incarnation);\n", put: "" }],
     killedBy: [IN_MEMORY],
   },
   {
-    name: "when a missing node is gone is no deadline",
-    breaks: "the only node that starts again takes its runs back within 2.5 s",
+    name: "the time at which a missing node counts as gone is not slept on",
+    breaks: "a single node that restarts reclaims its runs within 2.5 s",
     edits: [
       {
         file: "src/store/postgres/node/housekeep.ts",
@@ -113,14 +113,14 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
-    name: "trouble of its own makes a witness wait for ever longer",
-    breaks: "recovery under flapping connections",
+    name: "every failure of a witness prolongs its wait",
+    breaks: "reclaiming under flapping connections",
     edits: [{ file: "src/store/contract/node/nodes.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
     killedBy: [IN_MEMORY],
   },
   {
-    name: "a witness that was in trouble itself judges as before",
-    breaks: "S5: after an outage live nodes have time to come back",
+    name: "a witness judges others although its own calls failed",
+    breaks: "S5: after an outage live nodes have time to reconnect",
     edits: [
       {
         file: MEMORY,
@@ -131,7 +131,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [IN_MEMORY],
   },
   {
-    name: "a lease that is over counts for a witness that has just come",
+    name: "a witness that has just started acts on expired leases",
     breaks: "S5: after an outage live nodes renew first",
     edits: [
       {
@@ -143,7 +143,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
-    name: "a sweep takes runs of every env",
+    name: "a reclaim takes runs of every env",
     breaks: "isolation of envs",
     edits: [
       {
@@ -160,7 +160,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
-    name: "a sweep takes runs of every env, in memory",
+    name: "a reclaim takes runs of every env, in memory",
     breaks: "isolation of envs",
     edits: [
       {
@@ -196,7 +196,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
-    name: "a round waits for the wake-up of parked runs",
+    name: "a round waits until parked runs are woken",
     breaks: "one slow part holds up no other",
     edits: [
       {
@@ -220,7 +220,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ ...LOCKED, test: "head is locked|waits, and no other line does" }],
   },
   {
-    name: "what is behind a locked head in line passes it",
+    name: "a run passes the locked head of its line",
     breaks: "S14",
     edits: [
       {
@@ -244,7 +244,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ ...LOCKED, test: "does not keep others asleep" }],
   },
   {
-    name: "a start applies the declared policy although somebody else decides",
+    name: "a start applies the declared policy although a callback decides",
     breaks: "sweeper: off leaves orphans to the callback",
     edits: [
       {
@@ -256,7 +256,7 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the sweeper off" }],
   },
   {
-    name: "a start that takes back reports no sweep",
+    name: "a start that reclaims runs does not report it",
     breaks: "every reclaim is reported",
     edits: [
       {
@@ -265,17 +265,17 @@ export const ownership: readonly Mutant[] = [
         put: '  for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
       },
     ],
-    killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a sweep" }],
+    killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a reclaim" }],
   },
   {
     name: "a claim that is in doubt when it is granted waits for the next renewal",
-    breaks: "a node is back as soon as the store is",
+    breaks: "a node continues as soon as the store is available",
     edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.wake();\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
   },
   {
-    name: "a claim is no sign of life",
-    breaks: "S5: a node that was heard of is not robbed",
+    name: "a claim does not count as a heartbeat",
+    breaks: "S5: a node with recent heartbeats keeps its claims",
     edits: [
       {
         file: "src/store/postgres/node/presence-sql.ts",

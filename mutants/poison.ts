@@ -1,4 +1,4 @@
-// Planted bugs in what becomes of runs whose holders die or are cut off, and in who gets them next.
+// Planted bugs in the handling of runs whose holders die or are cut off, and in how runs are shared among nodes.
 
 import type { Mutant } from "./mutant.js";
 
@@ -8,7 +8,7 @@ const CONFORMANCE = "test/conformance/postgres.test.ts";
 
 export const poison: readonly Mutant[] = [
   {
-    name: "a node claims on beside its suspect",
+    name: "a node claims more runs while it executes a suspect",
     breaks: "S22",
     edits: [
       {
@@ -20,7 +20,7 @@ export const poison: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/solitary.test.ts", test: "one suspect at a time" }],
   },
   {
-    name: "a suspect begins beside what was claimed with it",
+    name: "a suspect begins next to the runs claimed with it",
     breaks: "S22",
     edits: [
       {
@@ -41,7 +41,7 @@ export const poison: readonly Mutant[] = [
         put: "world.after(aloneMs(session.run.crashes), () => {});",
       },
     ],
-    killedBy: [{ file: "test/engine/solitary.test.ts", test: "takes long" }],
+    killedBy: [{ file: "test/engine/solitary.test.ts", test: "a long suspect" }],
   },
   {
     name: "suspects executed like any other run",
@@ -73,13 +73,13 @@ export const poison: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "one suspect at most" }],
   },
   {
-    name: "a run at its limit is dead, whoever was in the same process",
+    name: "a run at its crash limit is dead, whatever else was in the process",
     breaks: "S22",
     edits: [{ file: VERDICT, find: "or not ${beside(s)}))`", put: "or true))`" }],
     killedBy: [{ file: CONFORMANCE, test: "held nothing else" }],
   },
   {
-    name: "what was in the same process is judged page by page",
+    name: "runs of the same process are judged page by page",
     breaks: "S22",
     edits: [{ file: VERDICT, find: "where k.owner = x.owner and k.run_id <> x.id", put: "where false" }],
     killedBy: [{ file: CONFORMANCE, test: "however small the pages" }],
@@ -103,7 +103,7 @@ export const poison: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "waits longer each time" }],
   },
   {
-    name: "a suspect that is handed back is none",
+    name: "a suspect that is handed back is no longer a suspect",
     breaks: "S22",
     edits: [
       {
@@ -133,7 +133,7 @@ export const poison: readonly Mutant[] = [
     killedBy: [{ file: "test/graph/recovery.test.ts", test: "an entry is missing" }],
   },
   {
-    name: "the first node that looks takes all there is",
+    name: "the first node that claims takes everything",
     breaks: "L6",
     edits: [
       {
@@ -145,7 +145,7 @@ export const poison: readonly Mutant[] = [
     killedBy: [{ file: "test/scenarios/fair-share.test.ts" }],
   },
   {
-    name: "a node that is told of no peers",
+    name: "a node does not learn how many peers it has",
     breaks: "L6",
     edits: [{ file: "src/engine/engine.ts", find: "        this.#peers = peers;\n", put: "" }],
     killedBy: [{ file: "test/scenarios/fair-share.test.ts", test: "new runs" }],

@@ -1,4 +1,4 @@
-// Planted bugs in routing, executors, nodes that are alone, and what a restart takes back.
+// Planted bugs in routing, executors, nodes that are alone, and what a restart reclaims.
 
 import type { Killer, Mutant } from "./mutant.js";
 
@@ -74,8 +74,8 @@ export const routing: readonly Mutant[] = [
     killedBy: EXECUTORS,
   },
   {
-    name: "a lone node is registered beside a live one",
-    breaks: "nothing starts beside a node that is alone",
+    name: "a lone node is registered next to a live one",
+    breaks: "no node starts next to one that is alone",
     edits: [
       {
         file: "src/store/postgres/migrations/0001-nodes.ts",
@@ -86,7 +86,7 @@ export const routing: readonly Mutant[] = [
     killedBy: LONE,
   },
   {
-    name: "who asks to be alone looks before it has the lock",
+    name: "a node that asks to be alone checks before it has the lock",
     breaks: "of several that ask to be alone at once, one is",
     edits: [
       {
@@ -111,7 +111,7 @@ export const routing: readonly Mutant[] = [
   },
   {
     name: "a lone node's dropped claim keeps its endless lease",
-    breaks: "a run that was left is taken over when its lease is over",
+    breaks: "an abandoned run is reclaimed when its lease expires",
     edits: [
       {
         file: "src/engine/claiming/lease-keeper.ts",
@@ -131,7 +131,7 @@ export const routing: readonly Mutant[] = [
         put: "if",
       },
     ],
-    killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
+    killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|declared gone" }],
   },
   {
     name: "numbers of groups are counted up",
@@ -163,8 +163,8 @@ export const routing: readonly Mutant[] = [
     killedBy: [{ file: "test/store/groups.test.ts" }],
   },
   {
-    name: "tokens do not tell who drew them",
-    breaks: "who held a claim can be told",
+    name: "tokens do not identify the node that drew them",
+    breaks: "the holder of a claim can be identified",
     edits: [
       {
         file: "src/engine/claiming/claim-loop.ts",
@@ -175,8 +175,8 @@ export const routing: readonly Mutant[] = [
     killedBy: [{ file: "test/cli/live-node.test.ts", test: "tasks of a DAG" }],
   },
   {
-    name: "a sweep does not say whose it was",
-    breaks: "by which sweep a claim was taken can be told",
+    name: "a reclaim does not record its node",
+    breaks: "the reclaim that took a claim can be identified",
     edits: [
       {
         file: "src/store/postgres/claim/reclaim.ts",
@@ -187,8 +187,8 @@ export const routing: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "holders" }],
   },
   {
-    name: "sweep takes back without looking again",
-    breaks: "S5: what was renewed or given back meanwhile is not taken",
+    name: "a reclaim does not check the lease again",
+    breaks: "S5: a claim renewed or released in the meantime is not reclaimed",
     edits: [
       {
         file: "src/store/postgres/claim/reclaim-expired.ts",

@@ -1,4 +1,4 @@
-// Planted bugs in what a transaction step may do to its session, in what is held while the server refuses, and in failovers by name.
+// Planted bugs in what a transaction step may do to its session, in how refusals of the server are handled, and in failovers by name.
 
 import type { Mutant } from "./mutant.js";
 
@@ -10,7 +10,7 @@ const MOVED = "test/scenarios/moved-name.test.ts";
 
 export const sessions: readonly Mutant[] = [
   {
-    name: "a session that keeps what a transaction step left in it",
+    name: "a session keeps the settings of a transaction step",
     breaks: "isolation of steps",
     edits: [{ file: CONNECTIONS, find: '      await client.query("discard all");\n', put: "" }],
     killedBy: [{ file: SESSION_TEST, test: "direct connections" }],
@@ -70,7 +70,7 @@ export const sessions: readonly Mutant[] = [
     killedBy: [{ file: SESSION_TEST, test: "behind a comment" }],
   },
   {
-    name: "statements that nobody awaits are not waited for",
+    name: "statements without an await are not waited for",
     breaks: "S1",
     edits: [{ file: "src/store/postgres/connection/step-transaction.ts", find: "    await this.#turn;\n", put: "" }],
     killedBy: [{ file: SESSION_TEST, test: "not awaited" }],
@@ -85,10 +85,10 @@ export const sessions: readonly Mutant[] = [
         put: '["STORE_UNAVAILABLE"]',
       },
     ],
-    killedBy: [{ seeds: 60 }, { file: REFUSALS, test: "beside open connections" }],
+    killedBy: [{ seeds: 60 }, { file: REFUSALS, test: "with open connections" }],
   },
   {
-    name: "a right that is missing is a mistake of ours",
+    name: "a missing right counts as a bug",
     breaks: "L9",
     edits: [{ file: "src/store/postgres/connection/sqlstate.ts", find: '  "42501", // a missing right\n', put: "" }],
     killedBy: [{ file: REFUSALS, test: "42501" }],
@@ -103,7 +103,7 @@ export const sessions: readonly Mutant[] = [
         put: "atMostOnce || attempt > 0) return result;",
       },
     ],
-    killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step that meets it" }],
+    killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step with an error of the store" }],
   },
   {
     name: "a connection to a read-only server is kept",
@@ -119,7 +119,7 @@ export const sessions: readonly Mutant[] = [
     killedBy: [{ file: MOVED, test: "a client that starts runs" }],
   },
   {
-    name: "who only reads stays with a standby",
+    name: "a client that only reads stays connected to a standby",
     breaks: "L8",
     edits: [{ file: CONNECTIONS, find: 'readOnly === "on" ?', put: 'readOnly === "never" ?' }],
     killedBy: [{ file: MOVED, test: "only reads" }],

@@ -1,4 +1,4 @@
-// Planted bugs in how work is stopped: what it answers too late, what begins after a request, signals; and in values that refuse to be read.
+// Planted bugs in how work is stopped: late results, work that begins after a request, signals; and in hostile values.
 
 import type { Mutant } from "./mutant.js";
 
@@ -12,14 +12,14 @@ const CODEC = "test/kernel/json-codec.test.ts";
 
 export const stopping: readonly Mutant[] = [
   {
-    name: "a step's answer counts after its abort",
-    breaks: "a part of the work is never recorded as all of it",
+    name: "the result of a step counts after its abort",
+    breaks: "a partial result is never recorded as the result",
     edits: [{ file: STEP, find: "      if (!finishOnAbort) this.#expectWanted();\n", put: "" }],
     killedBy: [{ file: LATE, test: "done again elsewhere" }, { seeds: 20 }],
   },
   {
-    name: "a task's answer counts after its abort",
-    breaks: "a part of the work is never recorded as all of it",
+    name: "the result of a task counts after its abort",
+    breaks: "a partial result is never recorded as the result",
     edits: [
       {
         file: "src/dag/run-task.ts",
@@ -27,7 +27,7 @@ export const stopping: readonly Mutant[] = [
         put: "false",
       },
     ],
-    killedBy: [{ file: LATE, test: "a task that answers after the abort" }],
+    killedBy: [{ file: LATE, test: "a task that returns after the abort" }],
   },
   {
     name: "finishOnAbort is ignored",
@@ -37,7 +37,7 @@ export const stopping: readonly Mutant[] = [
   },
   {
     name: "a result that waits to be written is dropped with the abort",
-    breaks: "what was done in time counts",
+    breaks: "a result that came in time counts",
     edits: [
       {
         file: "src/engine/session.ts",
@@ -48,7 +48,7 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: LATE, test: "came before the abort counts" }],
   },
   {
-    name: "a cancel or a pause is answered before its holder has taken it in",
+    name: "a cancel or a pause returns before its holder has acknowledged it",
     breaks: "S23: nothing begins after the answer",
     edits: [
       {
@@ -60,7 +60,7 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: REQUESTS, test: "begins nothing after" }, { seeds: 40 }],
   },
   {
-    name: "the gate is open while a request is taken in",
+    name: "the gate is open while a request is being acknowledged",
     breaks: "S23: nothing begins after the answer",
     edits: [
       {
@@ -72,7 +72,7 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: "test/replay/stop-gate.test.ts" }],
   },
   {
-    name: "the holder is not called by name",
+    name: "the holder is not woken by a request",
     breaks: "a run whose step takes long is stopped at once",
     edits: [
       {
@@ -81,11 +81,11 @@ export const stopping: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: REQUESTS, test: "is asked at once" }],
+    killedBy: [{ file: REQUESTS, test: "is asked to stop at once" }],
   },
   {
-    name: "a run that waits for a slot hears of no cancel",
-    breaks: "S23: a request is taken in whatever the run waits for",
+    name: "a run that waits for a slot does not notice a cancel",
+    breaks: "S23: a request is acknowledged whatever the run waits for",
     edits: [
       {
         file: "src/engine/claiming/slots.ts",
@@ -108,8 +108,8 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: REQUESTS, test: "acknowledged takes effect" }],
   },
   {
-    name: "a cancel counts as taken in when its run was given back",
-    breaks: "S23: the tasks of a run that was given back with its request begin",
+    name: "a cancel counts as acknowledged when its run was released",
+    breaks: "S23: no task begins after its run was released with a request",
     edits: [
       {
         file: "src/store/memory/run/stop-requests.ts",
@@ -132,7 +132,7 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: "test/client/signals.test.ts", test: "at whatever moment" }],
   },
   {
-    name: "nobody listens unless asked to",
+    name: "a node does not listen to signals by default",
     breaks: "a deployment orphans nothing",
     edits: [
       {
@@ -145,25 +145,25 @@ export const stopping: readonly Mutant[] = [
   },
   {
     name: "a node takes the application's signal",
-    breaks: "an application that listens decides by itself",
+    breaks: "an application with its own listener decides",
     edits: [{ file: SIGNALS, find: "    if (yields && applicationListens(signal)) return;\n", put: "" }],
     killedBy: [{ file: "test/client/signals.test.ts", test: "leaves the signal to an application" }],
   },
   {
-    name: "our listener comes after those for one signal only",
-    breaks: "an application that listens decides by itself",
+    name: "our listener runs after the application's one-time listeners",
+    breaks: "an application with its own listener decides",
     edits: [{ file: SIGNALS, find: "process.prependListener(signal, dispatch)", put: "process.on(signal, dispatch)" }],
     killedBy: [{ file: "test/client/signals.test.ts", test: "listens itself" }],
   },
   {
-    name: "what a step threw is looked at as it is",
+    name: "a thrown value is inspected without protection",
     breaks: "a thrown Proxy is a failure like any other",
     edits: [{ file: STEP, find: "return { error: tamed(error), unstorable };", put: "return { error, unstorable };" }],
     killedBy: [{ file: VALUES, test: "thrown in a step" }],
   },
   {
     name: "a Promise as input is awaited",
-    breaks: "what is passed is what is stored",
+    breaks: "the value that is passed is the value that is stored",
     edits: [
       {
         file: "src/program/parse-input.ts",
@@ -175,7 +175,7 @@ export const stopping: readonly Mutant[] = [
   },
   {
     name: "an invalid Date is stored",
-    breaks: "what is stored comes back as it was",
+    breaks: "a stored value is read back unchanged",
     edits: [
       {
         file: "src/kernel/codec/json-prepare.ts",
@@ -187,7 +187,7 @@ export const stopping: readonly Mutant[] = [
   },
   {
     name: "an object without prototype comes back with one",
-    breaks: "what is stored comes back as it was",
+    breaks: "a stored value is read back unchanged",
     edits: [{ file: "src/kernel/codec/value-kind.ts", find: 'return "bare";', put: 'return "object";' }],
     killedBy: [{ file: CODEC, test: "without prototype" }],
   },

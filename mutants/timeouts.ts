@@ -25,7 +25,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late holder can do nothing" }],
   },
   {
-    name: "a sweeper that looks and then fires what stands there",
+    name: "a sweeper lists timeouts and then fires whatever is stored",
     breaks: "the conditional fire",
     edits: [
       {
@@ -65,15 +65,15 @@ export const timeouts: readonly Mutant[] = [
   },
   {
     name: "a failing timeout stays at the head of the line",
-    breaks: "poison starves nobody",
+    breaks: "poison starves no other timeout",
     edits: [
       { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
     ],
-    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "starves nobody" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "starves no other" }],
   },
   {
     name: "a hanging handler keeps its place",
-    breaks: "poison starves nobody",
+    breaks: "poison starves no other timeout",
     edits: [
       {
         file: FIRING,
@@ -81,7 +81,7 @@ export const timeouts: readonly Mutant[] = [
         put: "void over;\n    return this.#fire(claim, abort.signal).finally(cancel);",
       },
     ],
-    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "keeps one place until its claim is over" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "keeps one place until its claim expires" }],
   },
   {
     name: "a sweeper that pauses for the interval only",
@@ -96,7 +96,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "neither early nor an interval late" }],
   },
   {
-    name: "a leader that keeps on in doubt",
+    name: "a leader in doubt keeps leading",
     breaks: "one leader at a time",
     edits: [
       {
@@ -149,7 +149,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "that kills its process is given up" }],
   },
   {
-    name: "nobody is told of another process's nearer deadline",
+    name: "a nearer deadline of another process wakes no sweeper",
     breaks: "lateness is not the interval",
     edits: [
       {
@@ -161,7 +161,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
   },
   {
-    name: "a far deadline that was told hides nearer ones",
+    name: "a far deadline hides nearer ones",
     breaks: "lateness is not the interval",
     edits: [
       {

@@ -1,4 +1,4 @@
-// Planted bugs in events: each makes a run twice, loses one, or starts it with what is not the last.
+// Planted bugs in events: each makes a run twice, loses one, or starts it with an event that is not the last.
 
 import type { Mutant } from "./mutant.js";
 
@@ -40,7 +40,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "debounced per env" }],
   },
   {
-    name: "per stack is not heard by a key",
+    name: "a key ignores per: stack",
     breaks: 'per: "stack"',
     edits: [
       {
@@ -64,7 +64,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "the same event starts nothing again" }],
   },
   {
-    name: "the runs of an event behind the caller's transaction",
+    name: "the runs of an event are inserted outside the caller's transaction",
     breaks: "S10",
     edits: [
       {
@@ -118,7 +118,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ file: "test/store/races/races-keys.test.ts" }],
   },
   {
-    name: "an event of which one run needs more is started in part",
+    name: "an event is started in part when one run needs another statement",
     breaks: "accepting an event is one write",
     edits: [
       {
@@ -130,7 +130,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ ...CONFORMANCE, test: "left alone as a whole" }],
   },
   {
-    name: "the ids of an event's runs are drawn anew by the statement",
+    name: "the statement draws new ids for an event's runs",
     breaks: "a repeated call finds its own effect",
     edits: [
       {
@@ -142,7 +142,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ ...CONFORMANCE, test: "an event makes a run for each" }],
   },
   {
-    name: "what an event starts besides it gathers, in another transaction",
+    name: "gathered and started runs of one event are in two transactions",
     breaks: "accepting an event is one write",
     edits: [
       {
@@ -155,7 +155,7 @@ export const triggersEvents: readonly Mutant[] = [
   },
   {
     name: "an event whose run was skipped counts as started",
-    breaks: "answers tell the truth",
+    breaks: "answers are true",
     edits: [{ file: EMITTER, find: 'if (record?.state === "skipped") answers', put: "if (record === null) answers" }],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "answered as skipped" }],
   },
@@ -212,7 +212,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ file: "test/store/races/races-debounce.test.ts" }],
   },
   {
-    name: "a cancelled run goes on gathering",
+    name: "a cancelled run keeps gathering",
     breaks: "no event is lost",
     edits: [
       {
@@ -224,7 +224,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ ...CONFORMANCE, test: "a run that was cancelled gathers no more" }],
   },
   {
-    name: "a subscription stays without anybody who declares it",
+    name: "a subscription outlives its last declaration",
     breaks: "subscriptions follow the code",
     edits: [
       {
@@ -236,7 +236,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ ...CONFORMANCE, test: "a trigger that was dropped" }],
   },
   {
-    name: "a node that stops takes away what another is about to declare",
+    name: "a node that stops removes what another is about to declare",
     breaks: "no event is lost",
     edits: [
       { file: "src/store/postgres/event/subscriptions.ts", find: "where k.alive and k.declares", put: "where k.alive" },
@@ -244,7 +244,7 @@ export const triggersEvents: readonly Mutant[] = [
     killedBy: [{ ...CONFORMANCE, test: "a node that is about to declare" }],
   },
   {
-    name: "two runs try at once",
+    name: "two runs probe at once",
     breaks: "the circuit breaker",
     edits: [
       {

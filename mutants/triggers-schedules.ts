@@ -65,7 +65,7 @@ export const schedules: readonly Mutant[] = [
     killedBy: [{ file: "test/store/races/races-schedules.test.ts", test: "stays where it was" }],
   },
   {
-    name: "a schedule asks no circuit breaker",
+    name: "a schedule ignores the circuit breaker",
     breaks: "the circuit breaker",
     edits: [
       {
@@ -77,13 +77,13 @@ export const schedules: readonly Mutant[] = [
     killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "while the breaker is open windows start nothing" }],
   },
   {
-    name: "two schedules try at once",
+    name: "two schedules probe at once",
     breaks: "the circuit breaker",
     edits: [{ file: FIRE, find: "`${OF_MOVED} and ${MAY_START}`", put: "OF_MOVED" }],
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run that is to try goes in with its probe" }],
   },
   {
-    name: "a schedule moves on from wherever it is",
+    name: "a schedule advances from any window",
     breaks: "S10",
     edits: [
       { file: FIRE, find: '`s.last_at = ${instant("f.seen")} and s.paused_at is null`', put: '"s.paused_at is null"' },
@@ -115,7 +115,7 @@ export const schedules: readonly Mutant[] = [
     killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "everything down for ten minutes" }],
   },
   {
-    name: "what is made up for comes as fast as nodes look",
+    name: "catch-up is as fast as nodes poll",
     breaks: "the bound on catching up",
     edits: [
       { file: SCHEDULER, find: "isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next", put: "fires.next" },

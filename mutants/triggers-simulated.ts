@@ -44,7 +44,7 @@ export const triggersSimulated: readonly Mutant[] = [
     killedBy: SIMULATED,
   },
   {
-    name: "simulated: the runs of an event behind the transaction of the step that emits it",
+    name: "simulated: the runs of an event are inserted outside the transaction of the step that emits it",
     breaks: "S10",
     edits: [
       {
@@ -74,7 +74,7 @@ export const triggersSimulated: readonly Mutant[] = [
     killedBy: SIMULATED,
   },
   {
-    name: "simulated: two runs try at once",
+    name: "simulated: two runs probe at once",
     breaks: "the circuit breaker",
     edits: [
       {

@@ -1,5 +1,5 @@
 // `npm run chaos -- --seconds N --nodes 5 [--seed S] [--calm] [--faults a,b] [--mutant unfenced] [--json]`: real processes
-// under real faults. Faults come in a seeded order; what the processes make of them is theirs, so a seed repeats the harm
+// under real faults. Faults come in a seeded order, but the processes race, so a seed repeats the faults
 // and not the history. With --mutant the bug is planted on a copy, and the copy's own chaos run is reported.
 
 import { spawn } from "node:child_process";

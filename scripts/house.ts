@@ -126,7 +126,7 @@ function commentLines({ text }: Source): number {
   }).length;
 }
 
-/** Exported names of a door that exist at run time. */
+/** Names that an entry point exports at run time. */
 function valuesOf(door: Source): string[] {
   return childrenOf(door.tree)
     .filter(({ type, exportKind }) => type === "ExportNamedDeclaration" && exportKind !== "type")

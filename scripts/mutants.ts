@@ -1,4 +1,4 @@
-// `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
+// `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, runs its killers, and requires that one fails.
 
 import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
@@ -61,7 +61,7 @@ async function judge(mutant: Mutant, url: string): Promise<Verdict> {
   }
 }
 
-/** What fails anyway would "kill" everything. */
+/** A test that fails without a mutant would "kill" every mutant. */
 async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean> {
   const killers = chosen.flatMap(({ killedBy }) => killedBy);
   const suites = killers.flatMap((killer) => ("file" in killer ? killer : []));

@@ -1,5 +1,5 @@
 // Writes the schema as the database sees it after all migrations, or checks that the committed snapshot is that.
-// `npm run check` fails when a migration changed the schema and nobody looked at the difference.
+// `npm run check` fails when a migration changed the schema and the snapshot was not updated.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

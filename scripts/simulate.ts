@@ -1,8 +1,8 @@
 // `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors | --poison | --rolling] [--bail] [--json]`: the real engine under
-// seeded faults, checked by separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes.
+// seeded faults, checked independently. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes.
 // `--poison`: runs that kill their process. `--rolling`: nodes with two versions of the code.
 // A failing seed is printed with the command that replays it; `--seed S` alone prints that seed's trace. With --json also
-// `--hashes`: what each seed's trace comes to.
+// `--hashes`: the hash of each seed's trace.
 
 import { setImmediate } from "node:timers/promises";
 import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
@@ -44,7 +44,7 @@ function tell({ seed, violations, trace }: Verdict): void {
   say(`  replay: npm run simulate -- ${flag === undefined ? "" : `${flag} `}--seed ${seed}`);
 }
 
-// Half the time would go into stacks of errors that nobody reads.
+// Stack traces of expected errors would take half of the time.
 if (!one) Error.stackTraceLimit = 0;
 const startedAt = performance.now();
 const failed: Verdict[] = [];

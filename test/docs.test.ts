@@ -119,7 +119,7 @@ describe("every TypeScript block is an example, word for word", () => {
   }
 });
 
-test("every error code stands in the table of errors, and no other", () => {
+test("the table of errors lists every error code, and no other", () => {
   const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.startsWith("simulator"))
     .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
@@ -151,7 +151,7 @@ test("every picture of a page exists and is in the package", () => {
   }
 });
 
-test("every command stands in the table of commands", () => {
+test("the table of commands lists every command", () => {
   const table = readFileSync(join(ROOT, "docs/cli.md"), "utf8").split("## Which database")[0]!;
   expect(COMMAND_NAMES.filter((name) => !new RegExp(`[|,] \`${name}[ \`]`).test(table))).toEqual([]);
 });
@@ -172,7 +172,7 @@ describe("every example works", () => {
   beforeAll(() => {
     printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
     demonstration = runDemo("--once", "--json");
-    demonstration.printed.catch(() => {}); // its test tells
+    demonstration.printed.catch(() => {}); // its test reports it
   });
   for (const [file, output] of Object.entries(EXPECTED)) {
     test(file, async () => {

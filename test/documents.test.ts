@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ENDED_STATES, LEGAL_MOVES, RUN_STATES, type RunState } from "../src/kernel/run/run-state.js";
+import { DIALECT } from "./harness/dialect.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
@@ -32,7 +33,7 @@ const proseOf = (text: string) => text.replace(/```[\s\S]*?```/g, "").replace(/`
 const linksOf = (name: string) =>
   [...proseOf(read(name)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!).filter((to) => !/^\w+:/.test(to));
 
-/** As GitHub makes them of headings. */
+/** As GitHub derives them from headings. */
 function anchorsOf(name: string): Set<string> {
   const headings = [
     ...read(name)
@@ -48,12 +49,8 @@ function anchorsOf(name: string): Set<string> {
   return new Set(headings.map(slug));
 }
 
-/** What the field does not say: code as persons, and verbs that stand for everything. */
-const DIALECT =
-  /\b(somebody|nobody|anybody|everybody|whoever|anew|go(es)? on|gone on|mend(s|ed)?|(is|are|was|were) told|besides?|redriven|take[sn]? back|farewell|household|shelf|doomed|bur(y|ied)|poke[sd]?|knock(s|ed)?(?!\s*\|))\b/gi;
-
 describe.each(pages)("%s", (name) => {
-  test("links to files and headings that exist, in the package where it is packed itself", () => {
+  test("links to files and headings that exist, inside the package if the page is in it", () => {
     const dead = linksOf(name).filter((link) => {
       const [path, anchor] = link.split("#") as [string, string | undefined];
       const target = path === "" ? name : normalize(join(name, "..", path));
@@ -72,7 +69,7 @@ describe.each(pages)("%s", (name) => {
     expect([...proseOf(read(name)).matchAll(DIALECT)].map(([word]) => word)).toEqual([]);
   });
 
-  test("has lines that fit a window", () => {
+  test("has no line over 140 characters", () => {
     const long = read(name)
       .split("\n")
       .filter((line) => line.length > 140);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "../mutants/index.js";
 import { applyEdit } from "../mutants/mutant.js";
+import { selects } from "./harness/test-names.js";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -13,10 +14,21 @@ describe("planted bug", () => {
     test(`"${name}" still applies and names tests that exist`, () => {
       for (const edit of edits) expect(applyEdit(readFileSync(join(ROOT, edit.file), "utf8"), edit)).not.toBeNull();
       for (const killer of killedBy) {
-        if ("file" in killer) expect(existsSync(join(ROOT, killer.file)), killer.file).toBe(true);
+        if (!("file" in killer)) continue;
+        expect(existsSync(join(ROOT, killer.file)), killer.file).toBe(true);
+        if (killer.test !== undefined) expect(selects(killer.file, killer.test), killer.test).toBe(true);
       }
     });
   }
+
+  test("names its tests by their words: a wrong text, or one of another file, selects nothing", () => {
+    const [conformance, events] = ["test/conformance/memory.test.ts", "test/trigger/emit.test.ts"];
+    expect(selects(conformance, "complete ends the run|memory store alone")).toBe(true);
+    expect(selects(conformance, "complete ends the run|wrong text")).toBe(false);
+    expect(selects(events, "debounced per env")).toBe(true);
+    expect(selects(events, "debounced per wrong text")).toBe(false);
+    expect(selects(events, "complete ends the run")).toBe(false);
+  });
 
   test("has a name of its own", () => {
     expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);

@@ -1,13 +1,15 @@
-// Style as a test: what the code promises about its own shape.
+// Style as a test: layers, names, sizes and words of the source.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { DIALECT_IN_TESTS } from "./harness/dialect.js";
+import { commentsOf, namesOf } from "./harness/test-names.js";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 
-/** Lowest first; a folder may import itself and what stands below it. `compat` and later ones join at the top. */
+/** Lowest first; a folder may import itself and what is below it. `compat` and later ones join at the top. */
 const LAYERS = [
   ["kernel"],
   ["store"],
@@ -26,7 +28,7 @@ const LAYERS = [
 ];
 const AMBIENT =
   /\b(Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|performance\.now|process\.hrtime)(?!\w)/;
-/** The door itself, and the virtual worlds that take its place in tests. */
+/** The system world, and the virtual worlds that replace it in tests. */
 const MAY_TOUCH_TIME = ["kernel/system-world.ts", "testing/virtual-world.ts", "simulator/scheduler.ts"];
 const SQL = /\b(select\s[\s\S]{1,200}?\sfrom\s|insert into\s|delete from\s|update\s+\S+\s+set\s|create table\s)/i;
 
@@ -134,7 +136,7 @@ describe("the source", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("stands in a folder that has a layer", () => {
+  test("is in a folder that has a layer", () => {
     expect(offenders(({ name }) => folderOf(name) !== "" && layerOf(name) === -1)).toEqual([]);
   });
 
@@ -164,7 +166,7 @@ describe("the source", () => {
     expect(offenders(({ name, code }) => !name.startsWith("store/postgres/") && SQL.test(code))).toEqual([]);
   });
 
-  test("takes time, chance and ids through one door", () => {
+  test("takes time, randomness and ids from the world", () => {
     expect(offenders(({ name, code }) => !MAY_TOUCH_TIME.includes(name) && AMBIENT.test(code))).toEqual([]);
   });
 
@@ -214,6 +216,33 @@ describe("the source", () => {
     const lines = sources.map(({ text }) => text.split("\n").length).sort((a, b) => a - b);
     expect(offenders(({ text }) => text.split("\n").length > 400)).toEqual([]);
     expect(lines[lines.length >> 1]).toBeLessThanOrEqual(120);
+  });
+});
+
+describe("the tests", () => {
+  const texts = ["test", "bench", "scripts", "examples", "mutants"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => ({ name: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), "utf8") })),
+  );
+  const dialectIn = (some: readonly string[]) =>
+    some.flatMap((one) =>
+      [...one.replace(/`[^`\n]*`/g, "").matchAll(DIALECT_IN_TESTS)].map(([word]) => `${word}: ${one}`),
+    );
+
+  test("have names and comments in plain English", () => {
+    const found = texts.flatMap(({ name, text }) =>
+      dialectIn([...namesOf(text), ...commentsOf(text)]).map((one) => `${name}: ${one}`),
+    );
+    expect(found).toEqual([]);
+    expect(texts.flatMap(({ text }) => namesOf(text)).length).toBeGreaterThan(1_000);
+  });
+
+  test("would be refused with a name or a comment in the dialect", () => {
+    const word = "somebody";
+    const [name] = namesOf(`test("${word} fires", () => {});`);
+    const [comment] = commentsOf(`node.stop(); // by ${word}`);
+    expect(dialectIn([name!, comment!])).toEqual([`${word}: ${word} fires`, `${word}: // by ${word}`]);
   });
 });
 

@@ -1,4 +1,4 @@
-// What of a log is replayed from a checkpoint on, and how much time at work a log tells of. Pure.
+// Which entries are replayed after a checkpoint, and how much working time a journal accounts for. Pure.
 
 import { expect, test } from "vitest";
 import { workedMs } from "../../src/actor/budget.js";
@@ -13,7 +13,7 @@ const entry = (seq: number, kind: string, more: Partial<JournalEntry> = {}): Jou
 });
 const heard = (seq: number, name: string) => entry(seq, "take", { name, key: `signal:${seq}` });
 
-test("from the last checkpoint on, with the messages that nobody has heard and what the episode began with", () => {
+test("replay starts at the last checkpoint, with the unread messages and the input of the episode", () => {
   const saved: Checkpoint = {
     ...{ version: 1, state: { n: 1 }, spent: { turns: 2, tokens: 3 }, moves: 4, asked: [] },
     heard: [["go", 1]],
@@ -36,7 +36,7 @@ test("from the last checkpoint on, with the messages that nobody has heard and w
   expect(splitAtCheckpoint(log.slice(0, 3), codecs)).toEqual({ checkpoint: null, log: log.slice(0, 3) });
 });
 
-test("time at work is that between entries of one claim, since the run was last opened again", () => {
+test("working time is the time between entries of one claim, since the last retry of the run", () => {
   const at = (epoch: number, ms: number, kind = "step") => entry(1, kind, { epoch, at: ms });
   const log = [
     at(0, 0, "start"),

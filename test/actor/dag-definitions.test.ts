@@ -1,4 +1,4 @@
-// DAGs as data: made of tasks and expectations by name, changed without a restart, gone on with in the version they began in.
+// DAGs as data: made of tasks and expectations by name, changed without a restart, continued in the version they began in.
 
 import { expect, test } from "vitest";
 import type { Strategies } from "../../src/actor/named-strategy.js";
@@ -35,7 +35,7 @@ const flow = {
   on: [{ event: "file.arrived" }],
   result: ["join"],
   tasks: {
-    // In no order: what needs what is judged with the whole.
+    // In no order: needs are resolved when all tasks are known.
     join: { task: "join", config: { by: "+" }, needs: ["each"] },
     each: { task: "shout", needs: ["list"], each: "needs.list", parallel: 2 },
     list: { task: "list", config: { parts: 2 } },
@@ -122,7 +122,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("what is under way goes on in its version, on nodes that start later too; what starts then is new", async () => {
+  test("a run continues in its version, also on nodes that start later; later runs use the new one", async () => {
     const { env, open, save, start, stop } = await scene();
     const slow = (config: string) => ({
       tasks: { hold: { task: "wait", config }, old: { task: "join", config: { by: "" }, needs: ["hold"] } },
@@ -138,7 +138,7 @@ onBothStores((bench) => {
     const next = await start("slow", null);
     await expect.poll(() => held("2"), wait).toBeDefined();
     await stop();
-    // Nobody who knew the first version is left. It has a task that the second one has no more.
+    // No node that knew the first version is left. It has a task that the second one no longer has.
     const later = await open();
     for (const version of ["1", "2"]) await later.run((await held(version))!).signal(go);
     expect(await later.run(begun.id).result({ timeout: "10s" })).toEqual({ hold: "first", old: "first" });
@@ -146,7 +146,7 @@ onBothStores((bench) => {
     await later.stop();
   });
 
-  test("an episode of an expectation that its actor has no more is gone on with", async () => {
+  test("an episode continues although its actor no longer has the expectation", async () => {
     const env = `dags-${++envs}`;
     const patient = { strategy: "patient" };
     const more: Strategies = { ...strategies, patient: async (ctx) => ctx.waitFor(go).then(() => "heard") };
@@ -165,7 +165,7 @@ onBothStores((bench) => {
     await later.stop();
   });
 
-  test("switched off, nothing starts it and what was begun goes on; in use, it is not removed", async () => {
+  test("a disabled definition starts no runs and its open runs continue; while in use it cannot be removed", async () => {
     const { env, nodes, save, start, stop } = await scene();
     await save("held", { on: [{ event: "file.arrived" }], tasks: { hold: { task: "wait" } } });
     const begun = await start("held", null);
@@ -186,7 +186,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("a node leaves alone what it has no task or expectation for, and what is not for its stack", async () => {
+  test("a node ignores definitions that need a task or expectation it lacks, or that are not for its stack", async () => {
     const { open, nodes, stop } = await scene();
     const other = await open({ tasks: {}, stack: "green" });
     const refused: string[] = [];
@@ -202,7 +202,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("what no node could work on is refused before it is saved, with its place", async () => {
+  test("a definition that no node could serve is rejected before it is saved, with the place of the mistake", async () => {
     const { nodes, stop } = await scene();
     const one = { task: "list" };
     const bad: [object, string][] = [

@@ -1,4 +1,4 @@
-// Actors as data: loaded by every node, changed without a restart, switched off without losing what was begun.
+// Actors as data: loaded by every node, changed without a restart, disabled without losing open episodes.
 
 import { expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -56,7 +56,7 @@ onBothStores((bench) => {
       const { runs } = await nodes[1].emit(moved, { resource: "r", n });
       return runs.map(({ runId }) => nodes[1].run<string>(runId!));
     };
-    /** Definitions reach every node by a hint; until then an event starts nothing, or what stood there before. */
+    /** A saved definition wakes every node; until then an event starts nothing, or the previous version. */
     const loaded = (version: number, enabled = true) =>
       Promise.all(nodes.map((node) => told(node, "definition.loaded", { version, enabled })));
     return { env, nodes, started, loaded, stop: () => Promise.all(nodes.map((node) => node.stop())) };
@@ -72,7 +72,7 @@ onBothStores((bench) => {
     });
   }
 
-  test("a definition that is saved is worked on by every node, and changed without a restart", async () => {
+  test("every node serves a saved definition, which can be changed without a restart", async () => {
     const { nodes, started, loaded, stop } = await scene();
     expect(await started(1)).toEqual([]);
     let loading = loaded(1);
@@ -92,7 +92,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("an episode keeps what it began with, whatever becomes of its definition; switched off, nothing new starts", async () => {
+  test("an episode keeps the definition it began with; a disabled definition starts nothing new", async () => {
     const { nodes, started, loaded, stop } = await scene();
     let loading = loaded(1);
     await nodes[0].definitions.save("watcher", body("old", { strategy: "slow" }));
@@ -114,7 +114,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("a node leaves alone what it has no strategy for, and what its own code has", async () => {
+  test("a node ignores definitions whose strategy it lacks, and those that its own code defines", async () => {
     const { env, nodes, stop } = await scene();
     const own = actor("mine", { expectations: { watch: expectation(async () => "code") } });
     const other = await bench.open({ env, programs: [own], strategies: {} });
@@ -129,7 +129,7 @@ onBothStores((bench) => {
     await stop();
   });
 
-  test("what no node could work on is refused before it is saved, with its place", async () => {
+  test("a definition that no node could serve is rejected before it is saved, with the place of the mistake", async () => {
     const { nodes, stop } = await scene();
     const one = { strategy: "report" };
     const bad: [object, string][] = [

@@ -1,4 +1,4 @@
-// DAGs of episodes: what becomes of a DAG when an episode fails, and one live instance per key.
+// DAGs of episodes: how the failure of an episode affects the DAG, and one live instance per key.
 
 import { expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -40,7 +40,7 @@ onBothStores((bench) => {
   const pauses = dag("pauses", { check: episode(check, { input: (_needs, n: number) => n, onFailure: "pause" }) });
   const open = () => bench.open({ programs: [worker, aborts, retries, pauses] });
 
-  test("an episode gets what its needs answered, and its answer is the task's", async () => {
+  test("an episode gets the results of its needs, and its result is the task's", async () => {
     const node = await open();
     fails = 0;
     const run = await node.start(aborts, 20);
@@ -58,7 +58,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("retry: another episode tries, so often, and not after an error that is not worth it", async () => {
+  test("retry: another episode is started, up to the limit, but not after a permanent error", async () => {
     const node = await open();
     fails = 2;
     tried.length = 0;
@@ -75,7 +75,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("pause: the DAG waits, across a restart, until somebody resumes or aborts it", async () => {
+  test("pause: the DAG waits, across a restart, until it is resumed or aborted", async () => {
     const node = await open();
     fails = 1;
     tried.length = 0;
@@ -96,7 +96,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("one live instance per key: while it lives a second start is the first; afterwards a new one", async () => {
+  test("one live instance per key: a second start returns the live one; after its end a start creates a new one", async () => {
     const node = await open();
     fails = 0;
     const options = { key: "subject:r-7", once: "while live" } as const;

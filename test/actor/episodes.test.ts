@@ -1,4 +1,4 @@
-// Episodes on both stores: how they are started, what they may cost, and how their strategies go on.
+// Episodes on both stores: how they are started, what they may cost, and how their strategies advance.
 
 import { beforeAll, expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -68,7 +68,7 @@ onBothStores((bench) => {
     expect(await called.result({ timeout: "5s" })).toBe("asked for");
   });
 
-  test("tokens beyond the budget end the episode with BUDGET_EXHAUSTED, and it says which", async () => {
+  test("tokens beyond the budget end the episode with BUDGET_EXHAUSTED, which names the budget", async () => {
     const enough = await node.start(expectations.thrifty, 30);
     expect(await enough.result({ timeout: "5s" })).toEqual({ turns: 0, tokens: 90 });
     const told: unknown[] = [];
@@ -81,7 +81,7 @@ onBothStores((bench) => {
     expect(told).toMatchObject([{ runId: tooMuch.id, program: "watcher::thrifty", limit: "tokens", tokens: 120 }]);
   });
 
-  test("onBudgetExhausted answers in the episode's place", async () => {
+  test("the return value of onBudgetExhausted becomes the episode's result", async () => {
     const run = await node.start(expectations.answers, "abc");
     expect(await run.result({ timeout: "5s" })).toBe("turns 3 abc");
   });
@@ -91,7 +91,7 @@ onBothStores((bench) => {
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ cause: { code: "BUDGET_EXHAUSTED" } });
   });
 
-  test("waiting is not time at work: an episode that waits longer than its budget goes on", async () => {
+  test("waiting is not working time: an episode that waits longer than its budget continues", async () => {
     const run = await node.start(expectations.patient);
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("parked");
     expect((await run.status()).wakeAt).toBeNull();
@@ -100,12 +100,12 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toBe("in time");
   });
 
-  test("what is spent inside a step would be forgotten, so it is refused there", async () => {
+  test("spending inside a step is rejected, because a replay would forget it", async () => {
     const run = await node.start(expectations.inside);
     await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause: { code: "INVALID_INPUT" } });
   });
 
-  test("the retry of an expectation holds for its steps", async () => {
+  test("the retry policy of an expectation applies to its steps", async () => {
     const run = await node.start(expectations.retried);
     expect(await run.result({ timeout: "5s" })).toBe(4);
   });
@@ -165,7 +165,7 @@ onBothStores((bench) => {
   });
   const start = (...queries: string[]) => node.start(thinker.expectations.topic, { queries });
 
-  test("a strategy in moves: what it does is recorded, what comes of it makes the next state", async () => {
+  test("a strategy in moves: each move is recorded, and its result makes the next state", async () => {
     const run = await start("abc", "nap", "bad", "de");
     expect(await run.result({ timeout: "5s" })).toEqual({ sum: 2, heard: 0, saved: 0 });
     const { entries } = (await bench.store.journal.read(run.id))!;
@@ -192,18 +192,18 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toMatchObject({ sum: 5 });
   });
 
-  test("a denied approval is the strategy's to judge", async () => {
+  test("the strategy decides what to do after a denied approval", async () => {
     const run = await start("ask", "never");
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("parked");
     await run.decide("go", { choice: "denied", by: "ann" });
     expect(await run.result({ timeout: "5s" })).toMatchObject({ sum: 0 });
   });
 
-  test("from a checkpoint on it goes on without its past: keys, signals and budget as they were", async () => {
+  test("an episode resumes from a checkpoint with its keys, signals and budget unchanged", async () => {
     calls.length = 0;
     const run = await start("abc", "hear", "save", "hear", "ask", "ask", "de");
     for (const n of [1, 2]) await run.signal(ready, { n });
-    // Both signals came before the checkpoint; the second is heard after it.
+    // Both signals came before the checkpoint; the second is consumed after it.
     for (const nth of [1, 2]) {
       const waits = async () => {
         const { entries } = (await bench.store.journal.read(run.id))!;
@@ -216,7 +216,7 @@ onBothStores((bench) => {
     expect(calls).toEqual(["init", "abc", "de"]);
   });
 
-  test("turns count over checkpoints and claims", async () => {
+  test("turns are counted across checkpoints and claims", async () => {
     const run = await start("a", "b", "c", "save", "nap", "e", "f", "g", "h", "i");
     await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause: { code: "BUDGET_EXHAUSTED" } });
   });
@@ -255,7 +255,7 @@ onBothStores((bench) => {
   const first = version({ version: 1 });
   const { save } = first.expectations;
 
-  /** Begun by the first version, and waiting behind its checkpoint. */
+  /** Begun by the first version, and waiting after its checkpoint. */
   async function begun() {
     const node = await bench.open({ programs: [first] });
     const run = await node.start(save, null);
@@ -276,7 +276,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a migration that fails or is missing, and a newer version, quarantine the run; it goes on after a rollback", async () => {
+  test("a migration that fails or is missing, and a newer version, quarantine the run; it continues after a rollback", async () => {
     const fails = {
       1: () => {
         throw new Error("cannot");

@@ -1,4 +1,4 @@
-// The limit of an actor and what becomes of episodes beyond it, on both stores and however they were started.
+// The limit of an actor and the policies for episodes beyond it, on both stores and however they are started.
 
 import { expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -13,7 +13,7 @@ const go = signal("go");
 
 onBothStores((bench) => {
   let names = 0;
-  /** An actor of its own for each test, whose episodes work until they are let go. */
+  /** An actor of its own for each test, whose episodes work until the test releases them. */
   const scene = (options: { concurrency: number; overflow?: "drop" | "shed-oldest"; serial?: boolean }) => {
     const { serial = false, ...limits } = options;
     const name = `busy-${++names}`;
@@ -48,7 +48,7 @@ onBothStores((bench) => {
     return { busy, moved, open, states, most: () => most, name };
   };
 
-  test("the limit holds for all expectations together, also for calls and children", async () => {
+  test("the limit applies to all expectations together, including calls and children", async () => {
     const { busy, moved, open, most } = scene({ concurrency: 2 });
     const parent = workflow(`parent-${names}`, async (ctx) => ctx.child(busy.expectations.second, 7));
     const nodes = [await bench.open({ programs: [busy, parent] }), await bench.open({ programs: [busy, parent] })];
@@ -70,7 +70,7 @@ onBothStores((bench) => {
     await Promise.all(nodes.map((one) => one.stop()));
   });
 
-  test("drop: a trigger beyond the limit is skipped, with a reason, and telemetry tells", async () => {
+  test("drop: a trigger beyond the limit is skipped, with a reason, and an event reports it", async () => {
     const { busy, moved, open, states, name } = scene({ concurrency: 1, overflow: "drop" });
     const node = await bench.open({ programs: [busy] });
     const told: unknown[] = [];
@@ -98,7 +98,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("the limit is counted in the store: two nodes that were given the actor by code of their own share it", async () => {
+  test("the limit is counted in the store: two nodes that define the actor in their own code share it", async () => {
     const name = `shared-${++names}`;
     const open: (() => void)[] = [];
     const own = () => {
@@ -135,7 +135,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a waiting episode keeps no place, and is not dropped when it comes back to a full actor", async () => {
+  test("a waiting episode occupies no place, and is not dropped when it resumes and the actor is full", async () => {
     const { busy, open, states } = scene({ concurrency: 1, overflow: "drop" });
     const node = await bench.open({ programs: [busy] });
     const waiting = await node.start(busy.expectations.waits);
@@ -154,7 +154,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("an episode whose node died is never dropped: it goes on when there is a place", async () => {
+  test("an episode whose node died is never dropped: it continues when a place is free", async () => {
     const { busy, open, states } = scene({ concurrency: 1, overflow: "drop" });
     const dies = await bench.open({ programs: [busy], lease: 300, renewEvery: 250 });
     const run = await dies.start(busy.expectations.second, 5);
@@ -189,7 +189,7 @@ onBothStores((bench) => {
   });
 });
 
-test("an actor that cannot work is refused where it is defined", () => {
+test("an actor that cannot work is rejected where it is defined", () => {
   const one = expectation(async () => 1);
   const bad: [() => unknown, string][] = [
     [() => actor("a", { expectations: {} }), "expectations"],

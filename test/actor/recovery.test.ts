@@ -1,4 +1,4 @@
-// What becomes of an episode whose node is gone: by its expectation's policy it goes on, begins anew, or is given up.
+// An episode whose node is gone resumes, restarts or fails, by the policy of its expectation.
 
 import { expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -47,7 +47,7 @@ onBothStores((bench) => {
     return { one, done, lost };
   }
 
-  test("resume, the default: from the checkpoint on, and nothing that is recorded is done again", async () => {
+  test("resume, the default: the episode continues from its checkpoint, and no recorded step is executed again", async () => {
     const { one, done, lost } = scene();
     const run = await lost();
     const other = await bench.open({ programs: [one] });
@@ -56,7 +56,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("restart: a fresh init, as the next generation of the same run", async () => {
+  test("restart: the episode begins with a fresh init, as the next generation of the same run", async () => {
     const { one, done, lost } = scene("restart");
     const run = await lost();
     const other = await bench.open({ programs: [one] });
@@ -66,7 +66,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("fail: it is given up as orphaned, its journal says so, and its place is free", async () => {
+  test("fail: the episode ends as orphaned, with the reason in its journal, and frees its place", async () => {
     const { one, done, lost } = scene("fail");
     const run = await lost();
     const other = await bench.open({ programs: [one] });
@@ -80,7 +80,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("a graceful stop hands over whatever the policy: nothing is failed, nothing done twice", async () => {
+  test("a graceful stop hands the episode over under any policy: nothing fails, nothing is executed twice", async () => {
     for (const recovery of ["resume", "restart", "fail"] as const) {
       const done: string[] = [];
       let release = () => {};

@@ -1,5 +1,5 @@
-// What goes wrong around an episode stays with it, and is told: failed inits, strategies nobody has, breakers, orphans in DAGs,
-// cancelled and queued work.
+// Failures around an episode affect only it, and are reported: failed inits, strategies that no node has, breakers, orphans
+// in DAGs, cancelled and queued work.
 
 import { beforeAll, expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -78,7 +78,7 @@ onBothStores((bench) => {
   });
   const { start, exact, guarded } = troubled.expectations;
 
-  test("an episode whose init throws fails alone; its class is told with it", async () => {
+  test("an episode whose init throws fails alone; the class of the error is reported", async () => {
     const told: object[] = [];
     const off = node.on("run.settled", ({ runId, as, error, kind, ms }) => told.push({ runId, as, error, kind, ms }));
     const run = await node.start(start, undefined as never);
@@ -89,7 +89,7 @@ onBothStores((bench) => {
     off();
   });
 
-  test("a state comes out of a checkpoint as it went in: dates, maps, bigints, what is undefined", async () => {
+  test("a checkpoint preserves a state exactly: dates, maps, bigints, undefined fields", async () => {
     const run = await node.start(exact, undefined as never);
     await expect.poll(async () => (await run.status()).state, wait).toBe("parked");
     await run.signal(go);
@@ -115,7 +115,7 @@ onBothStores((bench) => {
     );
   });
 
-  test("queued work survives its node, and what is cancelled in the queue never begins", async () => {
+  test("queued episodes survive their node, and an episode cancelled in the queue never begins", async () => {
     done.length = 0;
     const place = { env: "queue", programs: [line] };
     const one = await bench.open(place);
@@ -142,7 +142,7 @@ onBothStores((bench) => {
     await two.stop();
   });
 
-  test("a start with a key that is taken is told", async () => {
+  test("a start with a key that is taken is reported", async () => {
     const told: string[] = [];
     const off = node.on("run.deduplicated", ({ runId }) => told.push(runId));
     const options = { key: "once" };
@@ -153,7 +153,7 @@ onBothStores((bench) => {
     await first.cancel();
   });
 
-  test("an episode of a DAG that is given up as orphaned fails its task, and the sweep says what it did", async () => {
+  test("an episode of a DAG that ends as orphaned fails its task, and the reclaim reports it", async () => {
     const lost = actor("lost", {
       expectations: {
         work: expectation({ recovery: "fail" }, async (ctx, _input: null) => {
@@ -179,7 +179,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("an episode whose strategy nobody has any more is quarantined, and goes on when somebody has it again", async () => {
+  test("an episode whose strategy no node has is quarantined, and continues when a node has it again", async () => {
     const slow = { slow: async (ctx: never) => (ctx as { waitFor: (s: typeof go) => Promise<void> }).waitFor(go) };
     const knows = await bench.open({ env: "unknown", programs: [], strategies: slow as never });
     const loaded = new Promise<void>((resolve) => knows.on("definition.loaded", () => resolve()));

@@ -1,17 +1,17 @@
-// Controls of the chaos run: with nobody doing harm nothing changes hands, and with the fence taken out it is noticed.
+// Controls of the chaos run: without faults no claim changes hands, and a missing fence is detected.
 
 import { describe, expect, test } from "vitest";
 import { doubled, lateBegins, type Recorded } from "../../chaos/check.js";
 import type { Mark } from "../../chaos/programs.js";
 import { runChaos } from "./run-chaos.js";
 
-test("calm: no claim is taken from anybody", { timeout: 120_000 }, async () => {
+test("calm: no claim is reclaimed", { timeout: 120_000 }, async () => {
   const { report, log } = await runChaos("--calm", "--seconds", "20", "--nodes", "5");
   expect(report, log).toMatchObject({ ok: true, takeovers: 0, stolenLiveLeases: 0, surprises: [] });
   expect(report.runs).toBeGreaterThan(50);
 });
 
-test("nodes whose presence connection is refused, beside an impatient node of another env, keep their claims", {
+test("nodes whose presence connection is refused keep their claims, despite an impatient node of another env", {
   timeout: 120_000,
 }, async () => {
   const { report, log } = await runChaos("--seconds", "12", "--nodes", "4", "--faults", "presenceRefused,foreignEnv");
@@ -23,12 +23,12 @@ test("commits without a fence are caught", { timeout: 120_000 }, async () => {
   const { report, code, log } = await runChaos(...args);
   expect(report.ok, log).toBe(false);
   expect(code).toBe(1);
-  // Whoever is first at a sequence is accepted: a late write, or the one after which it comes and is refused by the journal's key.
+  // The first write at a sequence is accepted: the late one, or the live one, after which the journal's key refuses the late one.
   const refused = report.surprises.filter((line) => /journal_pkey|is not a legal move/.test(line));
   expect(report.staleWrites + report.doubledEffects + refused.length, log).toBeGreaterThan(0);
 });
 
-describe("the effect log says that a step was doubled when it", () => {
+describe("the effect log reports a doubled step when the step", () => {
   const step = { runId: "r", step: "pay", key: "1" };
   const recorded = (epoch: number, attempt: number): Recorded => {
     return { ...step, kind: "step", epoch, data: JSON.stringify({ epoch, attempt }) };
@@ -43,16 +43,16 @@ describe("the effect log says that a step was doubled when it", () => {
     expect(doubled([recorded(1, 1)], [begun(1, 1), begun(2, 1)])).toBe(1);
   });
 
-  test("is tried again by the claim that recorded its result", () => {
+  test("is attempted again by the claim that recorded its result", () => {
     expect(doubled([recorded(1, 2)], [begun(1, 1), begun(1, 2), begun(1, 3)])).toBe(1);
   });
 
-  test("may happen once at most and begins twice", () => {
+  test("is at-most-once and begins twice", () => {
     const send = (epoch: number) => ({ ...begun(epoch, 1), step: "send" });
     expect(doubled([], [send(1), send(2)])).toBe(1);
   });
 
-  test("and not when an earlier holder began it and wrote that down late", () => {
+  test("but not when an earlier holder began it and logged that late", () => {
     expect(doubled([recorded(2, 1)], [begun(2, 1), begun(1, 1)])).toBe(0);
   });
 });
@@ -64,12 +64,12 @@ describe("a step began too late when its process", () => {
     { runId: "r", epoch: 2, at: 5_000 },
   ];
 
-  test("was not frozen, and another had been granted the run", () => {
+  test("was not frozen, and another process had been granted the run", () => {
     expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [])).toBe(1);
     expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [{ pid: 8, from: 0, until: 9_000 }])).toBe(1);
   });
 
-  test("and not when it was frozen meanwhile, held the claim, or began before", () => {
+  test("but not when it was frozen, held the claim, or began before", () => {
     expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [{ pid: 7, from: 3_000, until: 5_900 }])).toBe(0);
     expect(lateBegins(grants, [{ ...mark, epoch: 2, at: 6_000 }], [])).toBe(0);
     expect(lateBegins(grants, [{ ...mark, at: 4_000 }], [])).toBe(0);

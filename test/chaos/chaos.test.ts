@@ -1,4 +1,4 @@
-// A minute of harm to five real processes and their database: nothing is lost, doubled, stolen or stuck.
+// A minute of faults on five real processes and their database: nothing is lost, doubled, stolen or stuck.
 
 import { expect, test } from "vitest";
 import { FAULTS } from "../../chaos/nemesis.js";

@@ -1,4 +1,4 @@
-// Runs `npm run chaos` as a person would, and answers its report.
+// Runs `npm run chaos` as a person would, and returns its report.
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import type { ChaosReport } from "../../chaos/run.js";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** `log` tells every fault with its time, for whoever reads a failure. */
+/** `log` lists every fault with its time, to explain a failure. */
 export async function runChaos(...args: string[]): Promise<{ report: ChaosReport; code: number; log: string }> {
   const script = join(ROOT, "scripts", "chaos.ts");
   const child = spawn(process.execPath, ["--import", "tsx", script, "--json", ...args], { cwd: ROOT });

@@ -10,7 +10,7 @@ const env = { HOLDFAST_DATABASE_URL: url };
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 let seeded: Seeded;
 
-/** The first use of each command is the real program; what else can be asked of it runs in this process. */
+/** The first use of each command runs the real program; its other uses run in this process. */
 const run = (...words: string[]) => holdfast([...words, "--schema", schema], { env });
 const also = (...words: string[]) => typed([...words, "--schema", schema], { env });
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 describe("runs", () => {
-  test("shows what each run is up to, in aligned columns that fit", async () => {
+  test("shows the state of each run, in aligned columns that fit", async () => {
     const { code, stdout, stderr } = await run("runs");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
@@ -36,7 +36,7 @@ describe("runs", () => {
     expect(stdout).not.toContain("\x1b");
   });
 
-  test("filters, limits, and says that there are more", async () => {
+  test("filters, limits, and reports that there are more", async () => {
     const [dead, one, none] = await Promise.all([
       also("runs", "--state", "dead,failed", "--json"),
       also("runs", "--limit", "1"),
@@ -59,7 +59,7 @@ describe("runs", () => {
 });
 
 describe("nodes", () => {
-  test("shows who is alive and what it holds", async () => {
+  test("shows which nodes are alive and what they hold", async () => {
     const [human, json] = await Promise.all([run("nodes"), also("nodes", "--json")]);
     expect(human.stdout).toMatch(/^NODE +STATE +HOLDS/);
     expect(human.stdout).toMatch(/\nnode-a +alive +1 +2\.4\.1 /);
@@ -69,7 +69,7 @@ describe("nodes", () => {
 });
 
 describe("show", () => {
-  test("tells the timeline of a completed run", async () => {
+  test("prints the timeline of a completed run", async () => {
     const { code, stdout } = await run("show", seeded.completed);
     expect(code).toBe(0);
     expect(stdout).toContain(`Run      ${seeded.completed}\n`);
@@ -79,14 +79,14 @@ describe("show", () => {
     expect(stdout).toMatch(/completed +1 +\{"shipped":true\}\n$/);
   });
 
-  test("tells who holds it and what it has not read", async () => {
+  test("prints the holder of a run and its unread messages", async () => {
     const { stdout } = await also("show", seeded.running);
     expect(stdout).toMatch(/State +running: claim 1 by node-a/);
     expect(stdout).toMatch(/step +download +1 +1 node-a +48213/);
     expect(stdout).toMatch(/not read yet\n {2}signal +comment +.* cli:test +\{"text":"looks fine"\}/);
   });
 
-  test("tells what a parked run waits for", async () => {
+  test("prints what a parked run waits for", async () => {
     const [human, json] = await Promise.all([also("show", seeded.parked), also("show", seeded.parked, "--json")]);
     expect(human.stdout).toMatch(/Waits for\n {2}signal +decision +until \S+Z, in 120 min\n/);
     expect(json.json.waits).toMatchObject([{ kind: "signal", name: "decision" }]);
@@ -100,7 +100,7 @@ describe("show", () => {
     expect(stdout).toContain('\n       {"id":18}\n');
   });
 
-  test("takes the beginning of an id when it fits one run only", async () => {
+  test("accepts the beginning of an id when it matches one run only", async () => {
     const [unique, shared, unknown, nonsense] = await Promise.all([
       also("show", seeded.dead.slice(0, 18).toUpperCase(), "--json"),
       also("show", seeded.dead.slice(0, 8), "--json"),
@@ -116,7 +116,7 @@ describe("show", () => {
 });
 
 describe("dead", () => {
-  test("lists what gave up, with the reason", async () => {
+  test("lists dead runs, with the reason", async () => {
     const [human, json, count] = await Promise.all([run("dead"), also("dead", "--json"), also("dead", "--count")]);
     expect(human.stdout).toMatch(/quarantined +signup +.*JOURNAL_MISMATCH: The code changed\./);
     expect(human.stdout).toMatch(/failed +invoice +.*no such template/);
@@ -131,7 +131,7 @@ describe("dead", () => {
 });
 
 describe("approve", () => {
-  test("decides what is asked, once, with one of the choices", async () => {
+  test("decides a pending approval, once, with one of the choices", async () => {
     expect((await also("show", seeded.asking)).stdout).toMatch(
       /Waits for\n {2}approval +release +Ship o-1\? \(ship, hold\) asked of warehouse\n/,
     );
@@ -147,7 +147,7 @@ describe("approve", () => {
     expect(late).toMatchObject({ code: 1, json: { ok: false, code: "DECISION_CONFLICT" } });
   });
 
-  test("is refused where nothing is asked", async () => {
+  test("is rejected when no approval is pending", async () => {
     expect((await also("approve", seeded.running, "--json")).json).toMatchObject({ code: "NOTHING_TO_DECIDE" });
     expect((await also("approve", seeded.completed, "--json")).json).toMatchObject({ code: "RUN_ENDED" });
     expect(await also("approve", seeded.asking, "--name", "other")).toMatchObject({ code: 1 });
@@ -165,7 +165,7 @@ describe("signal and cancel", () => {
     expect((await store.runs.get(seeded.parked))?.state).toBe("waiting");
   });
 
-  test("a signal to an ended or unknown run, or with a broken value, is refused", async () => {
+  test("a signal to an ended or unknown run, or with a broken value, is rejected", async () => {
     const [ended, unknown, broken, nameless] = await Promise.all([
       also("signal", seeded.completed, "decision", "--json"),
       also("signal", seeded.completed.replace(/.{12}$/, "000000000000"), "decision"),
@@ -179,7 +179,7 @@ describe("signal and cancel", () => {
     expect(nameless).toMatchObject({ code: 2, stderr: "holdfast: NAME is missing\nSee holdfast signal --help.\n" });
   });
 
-  test("a waiting run is cancelled at once, a running one asked, an ended one refused", async () => {
+  test("a waiting run is cancelled at once, a running one is asked to stop, an ended one is rejected", async () => {
     const waiting = await run("cancel", seeded.waiting, "--reason", "not needed");
     expect(waiting).toMatchObject({ code: 0, stdout: `Run ${seeded.waiting} is cancelled.\n` });
     expect((await also("show", seeded.waiting)).stdout).toContain("by cli:ann: not needed");
@@ -189,7 +189,7 @@ describe("signal and cancel", () => {
 });
 
 describe("retry and dead redrive", () => {
-  test("a failed run is opened again, one that completed is refused", async () => {
+  test("a failed run is retried, a completed one is rejected", async () => {
     const opened = await run("retry", seeded.failed);
     expect(opened).toMatchObject({
       code: 0,
@@ -201,7 +201,7 @@ describe("retry and dead redrive", () => {
     expect(refused).toMatchObject({ code: 1, json: { ok: false, code: "RUN_NOT_RETRIED" } });
   });
 
-  test("all of a state are opened again by one call", async () => {
+  test("one call retries all runs of a state", async () => {
     expect(await also("dead", "redrive", "--state", "waiting")).toMatchObject({ code: 2 });
     expect(await also("dead", "resurrect")).toMatchObject({ code: 2 });
     const before = (await also("dead", "--count", "--json")).json as { dead: number; quarantined: number };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("a definition is saved from a file, shown, switched off and removed; what is wrong with one is told", async () => {
+test("a definition is saved from a file, shown, disabled and removed; mistakes in one are reported", async () => {
   expect((await run("definitions")).stdout).toContain("No definitions in env default");
   const file = join(folder, "watcher.json");
   const body = { expectations: { watch: { strategy: "report", on: [{ every: "5m" }] } } };

@@ -20,13 +20,13 @@ const mail = workflow(
 );
 const count = workflow("count", { version: "2", on: [on(paid, { once: "1h" })] }, async () => {});
 
-test("an env without subscriptions says how to get one, and an event for nobody that it is", async () => {
+test("an env without subscriptions explains how to get one, and an event without subscribers is reported as such", async () => {
   expect((await also("subscriptions")).stdout).toContain("No subscriptions in env default.");
   expect((await also("subscriptions", "--json")).json).toEqual({ ok: true, subscriptions: [] });
   expect((await also("emit", "order.paid")).stdout).toBe("No program is started by order.paid with this payload.\n");
 });
 
-test("subscriptions are listed, and an event tells what it has started", async () => {
+test("subscriptions are listed, and emit prints the runs it has started", async () => {
   const node = await createNode({ store, programs: [bill, mail, count] });
   await node.stop();
   const { stdout } = await also("subscriptions");
@@ -56,7 +56,7 @@ test("subscriptions are listed, and an event tells what it has started", async (
   expect(page!.entries[0]!.payload!.data).toBe('{"type":"order.paid","order":"o-1","kind":"disk"}');
 });
 
-test("a mistake is told, and nothing is emitted", async () => {
+test("a mistake is reported, and nothing is emitted", async () => {
   expect(await also("emit", "order.paid", "{order}")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("not JSON"),

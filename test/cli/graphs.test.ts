@@ -1,4 +1,4 @@
-// The command beside runs of graphs: fork, rewind and diff without the graph's code.
+// The command on runs of graphs: fork, rewind and diff without the graph's code.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, graph, PermanentError, state } from "../../src/index.js";

@@ -43,7 +43,7 @@ test("instances are listed, shown with timers and history, and sent to; marked f
     ],
   });
   expect(JSON.stringify(shown)).not.toContain("secret@example.com");
-  // The run of its effect has the context of that step.
+  // The run of its effect has the context of that step as its input.
   const { runs } = (await also("runs", "--json")).json as { runs: { id: string; program: string }[] };
   const effect = runs.find(({ program }) => program === "order::effects")!;
   for (const options of [["--payloads"], ["--json"]]) {
@@ -53,7 +53,7 @@ test("instances are listed, shown with timers and history, and sent to; marked f
   }
 });
 
-test("a mistake is told, and nothing is done", async () => {
+test("a mistake is reported, and nothing is done", async () => {
   expect(await also("instance", "order", "nobody", "--json")).toMatchObject({
     code: 1,
     json: { code: "INSTANCE_UNKNOWN" },

@@ -1,4 +1,4 @@
-// The command beside a live node: what it serves, what nobody serves, a decision that lets a run go on, past claims.
+// The command next to a live node: what it serves, what no node serves, a decision that resumes a run, past claims.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.stop());
 
-test("approve decides what a live run asks, and the run goes on with it", async () => {
+test("approve decides an approval of a live run, and the run continues with it", async () => {
   const handle = await node.start(asked, "o-7");
   await expect.poll(async () => (await handle.status()).state, { timeout: 10_000 }).toBe("parked");
   expect((await also("show", handle.id)).stdout).toContain("Ship o-7? (ship, hold) asked of warehouse");
@@ -41,7 +41,7 @@ test("approve decides what a live run asks, and the run goes on with it", async 
   });
 });
 
-test("nodes shows what each serves", async () => {
+test("nodes shows which programs each node serves", async () => {
   const [human, json] = await Promise.all([also("nodes"), also("nodes", "--json")]);
   expect(human.stdout).toMatch(/^NODE +STATE +HOLDS +SERVES/);
   expect(human.stdout).toMatch(/\nlive \(node-\w+\) +alive +0 +asked, pinned \(slow\) @2 /);
@@ -88,7 +88,7 @@ test("nodes shows a node that is alone", async () => {
   expect(lone.active).toBe(0);
 });
 
-test("runs and show tell of a run that no live node can take", async () => {
+test("runs and show mark a run that no live node can take", async () => {
   const client = createClient({ store });
   const stray = await client.start(unheard);
   const later = await client.start(pinned, undefined, { delay: "1h" });
@@ -143,7 +143,7 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   expect(await other.run(handle.id).result({ timeout: "10s" })).toEqual({ first: 1, second: 2 });
 });
 
-test("show names who held each claim of a run, from whom one was taken, when, and by whose sweep", async () => {
+test("show names the holder of each claim of a run, and when and by which node a claim was reclaimed", async () => {
   const group = { env: "default", stack: null, queue: "by-hand", program: "by-hand", version: null };
   const id = (await createClient({ store }).start({ ...unheard, name: "by-hand", queue: "by-hand" })).id;
   const groupIds = await store.runs.groupIds([group]);

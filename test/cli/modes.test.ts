@@ -1,4 +1,4 @@
-// `holdfast mode`, `holdfast drain`, and what `nodes` and `show` tell of them.
+// `holdfast mode`, `holdfast drain`, and how `nodes` and `show` print them.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode, type Node } from "../../src/node/create-node.js";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.stop());
 
-test("mode changes what a live node does, shows it, and takes it back", async () => {
+test("mode sets, shows and clears the mode of a live node", async () => {
   const set = await holdfast(["mode", "box", "trigger_only", "--keep", "--json", "--schema", schema], { env });
   expect(set).toMatchObject({ code: 0, json: { ok: true, node: "box", nodeMode: "trigger_only", overrides: {} } });
   await expect.poll(() => node.mode.status().nodeMode, { timeout: 10_000 }).toBe("trigger_only");
@@ -27,7 +27,7 @@ test("mode changes what a live node does, shows it, and takes it back", async ()
   expect((await run("mode", "box", "--clear")).stdout).toBe("box: trigger_only\n");
 });
 
-test("a deferred run shows who asked, and later who took it", async () => {
+test("a deferred run shows the node that started it, and later the node that took it", async () => {
   await expect.poll(() => node.mode.of("job"), { timeout: 10_000 }).toBe("trigger_only");
   const handle = await node.start(job);
   expect((await run("show", handle.id)).stdout).toMatch(/Deferred +by host-1, not taken yet, expires in/);
@@ -38,7 +38,7 @@ test("a deferred run shows who asked, and later who took it", async () => {
   expect(json.run).toMatchObject({ deferred: { by: "host-1", takenBy: node.incarnation }, stack: "blue" });
 });
 
-test("drain lets a node hand back and take no more, until it is told to go on", async () => {
+test("drain makes a node hand back its runs and claim no more, until it is resumed", async () => {
   expect((await run("drain", "box")).stdout).toBe("box: full, drains\n");
   await expect.poll(() => node.mode.status().drain, { timeout: 10_000 }).toBe("stay");
   expect((await run("nodes")).stdout).toContain("alive, full, drains");
@@ -46,7 +46,7 @@ test("drain lets a node hand back and take no more, until it is told to go on", 
   await expect.poll(() => node.mode.status().drain, { timeout: 10_000 }).toBe(null);
 });
 
-test("what cannot be meant is told", async () => {
+test("mistakes are reported", async () => {
   expect(await run("mode", "box", "off", "--json")).toMatchObject({ code: 2, json: { code: "COMMAND_MISUSED" } });
   expect(await run("mode", "box", "full", "--clear", "--json")).toMatchObject({ code: 2 });
   expect(await run("mode", "nobody", "full", "--json")).toMatchObject({ code: 1, json: { code: "NODE_UNKNOWN" } });

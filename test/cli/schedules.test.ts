@@ -20,7 +20,7 @@ async function declare(program: string, ...on: ReturnType<typeof cron | typeof e
   return store.schedules.declare({ env: "default", stack: null, programs: [program], schedules, removeAfterMs: null });
 }
 
-test("an env without schedules says how to get one", async () => {
+test("an env without schedules explains how to get one", async () => {
   const { code, stdout } = await also("schedules");
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("No schedules in env default.") });
   expect((await also("schedules", "--json")).json).toEqual({ ok: true, schedules: [] });
@@ -54,7 +54,7 @@ test("lists, pauses, resumes and fires", async () => {
   expect(started).toMatchObject({ state: "waiting", group: { program: "report::nightly" } });
 });
 
-test("a mistake is told, and nothing is done", async () => {
+test("a mistake is reported, and nothing is done", async () => {
   expect(await also("schedules", "stop", "sync")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("no verb"),

@@ -1,4 +1,4 @@
-// What is around a command: databases that are away, schemas that are missing, wrong usage, hostile text.
+// The surroundings of a command: unreachable databases, missing schemas, wrong usage, hostile text.
 
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const env = { HOLDFAST_DATABASE_URL: url };
 const world = systemWorld();
 
 describe("the database", () => {
-  test("that is away is told within seconds, without the password", { timeout: 20_000 }, async () => {
+  test("that is unreachable is reported within seconds, without the password", { timeout: 20_000 }, async () => {
     const away = "postgres://ann:s3cret@127.0.0.1:1/db";
     const startedAt = world.monotonicNow();
     const outcomes = await Promise.all([
@@ -33,7 +33,7 @@ describe("the database", () => {
     expect(outcomes[2].json).toMatchObject({ ok: false, code: "DATABASE_UNREACHABLE" });
   });
 
-  test("that refuses the login is unreachable too; an address that cannot be read is wrong usage", async () => {
+  test("that refuses the login counts as unreachable; an address that cannot be parsed is wrong usage", async () => {
     const wrong = url.replace(/:[^:@/]+@/, ":wr0ng@");
     const [refused, slash, other] = await Promise.all([
       typed(["runs", "--url", wrong]),
@@ -44,7 +44,7 @@ describe("the database", () => {
     expect(refused.stderr + slash.stderr + other.stderr).not.toMatch(/0ng/);
   });
 
-  test("that nobody named is asked for, and nothing is made", async () => {
+  test("that is not named is asked for, and nothing is created", async () => {
     const cwd = await scratchFolder();
     const { code, stderr } = await holdfast(["runs"], { cwd });
     expect(code).toBe(2);
@@ -71,7 +71,7 @@ describe("the database", () => {
 describe("the schema", () => {
   const fresh = `${schema}_b`;
 
-  test("that is missing points to migrate, which makes it", async () => {
+  test("that is missing points to migrate, which creates it", async () => {
     const missing = await typed(["runs", "--schema", fresh], { env });
     expect(missing).toMatchObject({ code: 1, stdout: "" });
     expect(missing.stderr).toContain("holdfast migrate");
@@ -132,7 +132,7 @@ describe("the command line", () => {
   });
 });
 
-test("text that others wrote cannot reach the terminal", async () => {
+test("escape sequences in stored text do not reach the terminal", async () => {
   const coder = codecs();
   const nasty = "\x1b[2J\x07\x9b31m\u202egnp.exe\r\nfake line";
   const group = { env: "hostile", stack: null, queue: "q", program: "p", version: null };

@@ -1,4 +1,4 @@
-// On a terminal: colours, width, and the screen that is drawn again. In this process, with a terminal that takes notes.
+// On a terminal: colours, width, and the screen that is redrawn. In this process, with a terminal that records its output.
 
 import { describe, expect, test } from "vitest";
 import { runCommandLine } from "../../src/cli/command-line.js";
@@ -41,7 +41,7 @@ describe("on a terminal", () => {
     for (const line of plain.written.join("").split("\n")) expect(line.length).toBeLessThanOrEqual(72);
   });
 
-  test("--watch draws the screen again until ctrl-c", async () => {
+  test("--watch redraws the screen until ctrl-c", async () => {
     const { terminal, written } = noting();
     expect(await runCommandLine(["nodes", "--watch", "--schema", schema], terminal, world)).toBe(0);
     expect(written).toHaveLength(2);
@@ -52,7 +52,7 @@ describe("on a terminal", () => {
     }
   });
 
-  test("what nobody expected is told as a bug, with where it happened", async () => {
+  test("an unexpected error is reported as a bug, with where it happened", async () => {
     const { terminal, written } = noting({
       interrupted() {
         throw new ReferenceError("boom");

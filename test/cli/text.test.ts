@@ -50,7 +50,7 @@ test("the plan of an approval is shown with what is asked", () => {
 describe("a table", () => {
   const columns = [{ title: "A" }, { title: "N", align: "right" as const }, { title: "TEXT", flexible: true }];
 
-  test("aligns, also beside wide characters and colours", () => {
+  test("aligns columns with wide characters and colours", () => {
     const rows = [
       ["名前", "1", "x"],
       [{ text: "ab", colour: "red" as const }, "100", "y"],
@@ -59,7 +59,7 @@ describe("a table", () => {
     expect(tableLines({ columns, rows }, 100, painted)[2]).toBe("\x1b[31mab\x1b[0m    100  y");
   });
 
-  test("cuts only what is flexible, and says so", () => {
+  test("cuts only flexible columns, and marks the cut", () => {
     const rows = [["fixed", "1", "a text that is far too long for this table"]];
     const [, line] = tableLines({ columns, rows }, 30, plain);
     expect(line).toBe("fixed  1  a text that is far…");
@@ -93,7 +93,7 @@ test("unseen characters are made visible, in JSON too", () => {
   expect(JSON.parse(jsonLine(value))).toEqual(value);
 });
 
-test("addresses lose their password; a host is named only when it is one for certain", () => {
+test("addresses lose their password; a host is named only when it certainly is one", () => {
   expect(withoutPasswords("at postgres://a:b@c/d now")).toBe("at postgres://… now");
   expect(withoutPasswords("postgres://user@host:5432/database")).toBe("postgres://user@host:5432/database");
   expect(hostOf("postgres://a:b@host:5432/db?sslmode=require")).toBe("host:5432");
@@ -102,14 +102,14 @@ test("addresses lose their password; a host is named only when it is one for cer
   }
 });
 
-test("ids are cut to the groups that tell them apart", () => {
+test("ids are cut to the groups that distinguish them", () => {
   const a = "01a1e1c3-2f9f-7000-964d-5f80d727965a";
   const b = "01a1e1c3-2f9f-7001-964d-5f80d727965a";
   expect(shortIds([a])(a)).toBe("01a1e1c3-2f9f");
   expect([a, b].map(shortIds([a, b]))).toEqual(["01a1e1c3-2f9f-7000", "01a1e1c3-2f9f-7001"]);
 });
 
-test("values are shown as JSON where they are, and never guessed at", () => {
+test("values are printed as JSON where they are JSON, and never guessed", () => {
   expect(payloadLine(coder.encode({ a: [1, "x"] }))).toBe('{"a":[1,"x"]}');
   expect(payloadLine(coder.encode({ at: new Date(0), n: 5n }))).toBe("{ at: 1970-01-01T00:00:00.000Z, n: 5n }");
   expect(payloadLine(coder.encode(undefined))).toBe("");

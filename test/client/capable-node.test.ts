@@ -1,4 +1,4 @@
-// A run that nobody can work on is left alone and shown so (F77).
+// A run that no node can work on is not claimed, and is marked as such (F77).
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -46,7 +46,7 @@ onBothStores((bench) => {
     await later.cancel();
   });
 
-  test("a node that is silent for three heartbeats serves nobody", async () => {
+  test("a node that is silent for three heartbeats no longer counts as serving its programs", async () => {
     const client = createClient({ store: bench.store, env: "silent" });
     const run = await client.start(third);
     const serves = await bench.store.runs.groupIds([(await run.status()).group]);

@@ -1,4 +1,4 @@
-// Starting runs and telling them things, from a client that never works on one.
+// Starting runs and sending to them, from a client that never works on one.
 
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -33,20 +33,20 @@ onBothStores((bench) => {
     expect(await client().run(run.id).result({ timeout: "10s" })).toBe(42);
   });
 
-  test("by name, queue and version are said where they are not the default", async () => {
+  test("a start by name states queue and version where they are not the default", async () => {
     const run = await client().start("pinned", undefined, { queue: "other", version: "2" });
     expect(await run.result({ timeout: "10s" })).toBe("from version 2");
     expect(await (await client().start(pinned)).result({ timeout: "10s" })).toBe("from version 2");
   });
 
-  test("a client never claims: a run that only it knows of waits", async () => {
+  test("a client never claims: a run of a program that no node has waits", async () => {
     const nobody = workflow("nobody-has-this", async () => 1);
     const run = await client().start(nobody);
     expect(await run.status()).toMatchObject({ state: "waiting", epoch: 0 });
     await run.cancel();
   });
 
-  test("the same key and input is the same run, other input a conflict", async () => {
+  test("the same key and input return the same run, other input is a conflict", async () => {
     const first = await client().start("double", 1, { key: "once" });
     expect((await client().start("double", 1, { key: "once" })).id).toBe(first.id);
     await expect(client().start("double", 2, { key: "once" })).rejects.toMatchObject({
@@ -55,7 +55,7 @@ onBothStores((bench) => {
     });
   });
 
-  test("many starts are one call to the store, and each is answered in its place", async () => {
+  test("many starts are one call to the store, and the results are in the order of the starts", async () => {
     let calls = 0;
     const { runs } = bench.store;
     const counting = {
@@ -95,7 +95,7 @@ onBothStores((bench) => {
     expect(last?.outcome === "started" && (await last.run.result({ timeout: "10s" }))).toBe(4);
   });
 
-  test("a node starts many, too, and none is an answer", async () => {
+  test("a node starts many runs, too, and an empty list returns an empty list", async () => {
     const node = await bench.open({ programs: [] });
     const [one, ...more] = await node.startMany(double, [{ input: 8 }]);
     expect(more).toEqual([]);
@@ -170,7 +170,7 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
     expect(await run.result({ timeout: "10s" })).toBe("approved by bob");
   });
 
-  test("unknown, ended and decided runs are refused there as anywhere", async () => {
+  test("unknown, ended and decided runs are rejected as outside of a transaction", async () => {
     const ended = await client().start("double", 1);
     await ended.result({ timeout: "10s" });
     const open = await client().start("asked");

@@ -1,4 +1,4 @@
-// A node process as an application writes it, without a word about signals, for the tests that send them at any moment.
+// A node process as an application writes it, without options for signals, for the tests that send them at any moment.
 
 import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
@@ -12,7 +12,7 @@ const busy = workflow("early", async (ctx) => {
 if (how === "listens itself") process.once("SIGTERM", () => say("the application heard it"));
 const options = how === "says false" ? { signals: false as const } : {};
 const creating = createNode({ store: openPostgres(url, { schema }), programs: [busy], ...options });
-// Before that, nothing of ours has run that could listen.
+// Before that, no code of ours has run that could listen.
 say("creating");
 const node = await creating;
 if (how === "listens later") process.once("SIGTERM", () => say("the application heard it"));

@@ -1,4 +1,4 @@
-// Who a node is: options before environment before chance; readable on the node, and registered.
+// The identity of a node: from options, else from the environment, else generated; readable on the node, and registered.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 describe("a node", () => {
-  test("is what its options say, registered with what it serves", async () => {
+  test("takes its identity from its options, and registers it with what it serves", async () => {
     Object.assign(process.env, VARIABLES);
     const store = memoryStore();
     const said = { identity: "me", name: "My node", env: "test", stack: "blue", build: "v7" };
@@ -33,7 +33,7 @@ describe("a node", () => {
     expect(record?.serves).toEqual([group, { ...group, stack: null }]);
   });
 
-  test("is what its environment says where its options say nothing", async () => {
+  test("takes its identity from the environment where its options are missing", async () => {
     Object.assign(process.env, VARIABLES);
     await using node = await createNode({ store: memoryStore(), programs: [], name: "given" });
     expect(node).toMatchObject({
@@ -45,7 +45,7 @@ describe("a node", () => {
     });
   });
 
-  test("otherwise makes its own, another at every start", async () => {
+  test("otherwise generates an identity, another one at every start", async () => {
     const store = memoryStore();
     await using one = await createNode({ store, programs: [] });
     await using two = await createNode({ store, programs: [] });
@@ -54,7 +54,7 @@ describe("a node", () => {
     expect(one.identity).not.toBe(two.identity);
   });
 
-  test("asks a callback, also one that takes its time, and a new start is a new incarnation", async () => {
+  test("calls a callback, sync or async, and a new start is a new incarnation", async () => {
     const store = memoryStore();
     const identity = async () => "pod-7";
     await using one = await createNode({ store, programs: [], identity });
@@ -63,7 +63,7 @@ describe("a node", () => {
     expect(one.incarnation).not.toBe(two.incarnation);
   });
 
-  test("is refused with a name nobody could read, by the name of where it came from", async () => {
+  test("rejects an unreadable name, and names the option or variable it came from", async () => {
     const broken = { identity: () => "a\0b" };
     await expect(createNode({ store: memoryStore(), programs: [], ...broken })).rejects.toMatchObject({
       path: "identity",
@@ -73,7 +73,7 @@ describe("a node", () => {
   });
 });
 
-test("a client starts runs in the env and stack of its environment", async () => {
+test("a client starts runs in the env and stack of its environment variables", async () => {
   Object.assign(process.env, VARIABLES);
   const store = memoryStore();
   const run = await createClient({ store }).start(hello);

@@ -1,4 +1,4 @@
-// A logger hears every event of its node once, at the level that fits, with who it was.
+// A logger gets every event of its node once, at the right level, with the node's identity.
 
 import { expect, test } from "vitest";
 import { createNode } from "../../src/node/create-node.js";
@@ -40,7 +40,7 @@ test("the life of a node and of a run is logged, with the node's identity, name 
   expect(lines[2]?.fields).toMatchObject({ runId: run.id, program: "hello", epoch: 1, as: "completed" });
 });
 
-test("two nodes on one bus are told apart, and a logger that throws disturbs nobody", async () => {
+test("two nodes on one bus are distinguished, and a logger that throws disturbs nothing", async () => {
   const bus = createBus<NodeEvents>();
   const told: string[] = [];
   bus.on("node.started", ({ node }) => told.push(node.name));
@@ -56,7 +56,7 @@ test("two nodes on one bus are told apart, and a logger that throws disturbs nob
   expect(one.active).toBe(0);
 });
 
-test("what goes wrong is a warning", async () => {
+test("failures are logged as warnings", async () => {
   const { lines, logger } = recorder();
   const store = memoryStore();
   const away: Store = {
@@ -71,7 +71,7 @@ test("what goes wrong is a warning", async () => {
   await node.stop();
 });
 
-test("a logger that rejects disturbs nobody: nothing is left that would end the process", async () => {
+test("a logger that rejects disturbs nothing: no unhandled rejection ends the process", async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown) => void unhandled.push(error);
   process.on("unhandledRejection", note);

@@ -10,7 +10,7 @@ import { onBothStores } from "../workflow/node-suite.js";
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 onBothStores((bench) => {
-  test("a workflow with an interval runs by itself, each window once, on whichever of two nodes", async () => {
+  test("a workflow with an interval is started by its schedule, each window once, on either of two nodes", async () => {
     const env = `env-${randomUUID()}`;
     const seen: string[] = [];
     const beat = workflow("beat", { on: [every("1s")] }, async (ctx, input) =>
@@ -31,7 +31,7 @@ onBothStores((bench) => {
     expect(gaps.every((gap) => gap % 1000 === 0)).toBe(true);
   }, 30_000);
 
-  test("the list tells the next fires; a pause by one client is seen by all, until it is resumed", async () => {
+  test("the list has the next fires; a pause by one client is seen by all, until it is resumed", async () => {
     const env = `env-${randomUUID()}`;
     const night = workflow("night", { on: [cron("0 2 * * *", { timezone: "Europe/Berlin" })] }, async () => {});
     const hourly = workflow("hourly", { on: [every("1h", { catchUp: "all" })], version: "2" }, async () => {});
@@ -61,7 +61,7 @@ onBothStores((bench) => {
     expect((await client.schedules.list())[1]).toMatchObject({ paused: null, nextFires: [expect.any(Number)] });
   });
 
-  test("fired by hand, it runs at once with an input like any other, also while paused, and no window moves", async () => {
+  test("a schedule fired by hand runs at once with the same input, even while paused, and no window moves", async () => {
     const env = `env-${randomUUID()}`;
     const report = workflow(
       "report",
@@ -84,7 +84,7 @@ onBothStores((bench) => {
     expect((await client.schedules.list()).map(({ last }) => last)).toEqual(before.map(({ last }) => last));
   });
 
-  test("a node with two versions of a program fires the last it was given", async () => {
+  test("a node with two versions of a program fires the last one in its list", async () => {
     const env = `env-${randomUUID()}`;
     const [one, two] = ["1", "2"].map((version) =>
       workflow("both", { on: [every("1s")], version }, async () => version),
@@ -97,7 +97,7 @@ onBothStores((bench) => {
     await node.schedules.pause("both");
   });
 
-  test("what nobody has declared is unknown, and several cannot be fired as one", async () => {
+  test("a schedule that no node has declared is unknown, and several schedules cannot be fired as one", async () => {
     const env = `env-${randomUUID()}`;
     const twice = workflow("twice", { on: [every("1h"), cron("0 2 * * *")] }, async () => {});
     const node = await bench.open({ env, programs: [twice] });

@@ -1,4 +1,4 @@
-// A node process that stops on signals, with one step under way, for the tests that send them.
+// A node process that stops on signals, with one step in progress, for the tests that send them.
 
 import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";

@@ -71,7 +71,7 @@ const node = (stepMs: number, graceMs: number, ...more: string[]) => {
   return run(process.execPath, words, process.cwd());
 };
 
-/** The only run that is not over; ended here, so that the next test finds its own. */
+/** The only run that has not ended; ended here, so that the next test finds its own. */
 async function theRun() {
   const { runs } = await store.runs.list({ env: "default", states: ["waiting", "running"] }, { limit: 10 });
   expect(runs).toHaveLength(1);
@@ -84,7 +84,7 @@ async function theRun() {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a process whose node listens", () => {
-  test("ends the step under way, hands the run back and exits with 0, within the grace", async () => {
+  test("ends the running step, hands the run back and exits with 0, within the grace", async () => {
     const { child, ended, said } = await node(1_000, 25_000);
     const at = performance.now();
     child.kill("SIGTERM");
@@ -92,12 +92,12 @@ describe("a process whose node listens", () => {
     expect(performance.now() - at).toBeLessThan(25_000);
     expect(said()).toContain("stopped");
     expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
-    // Other tests here kill their processes, whose nodes never say that they stop.
+    // Other tests here kill their processes, whose nodes never report that they stop.
     const nodes = await store.nodes.list({ env: "default" });
     expect(nodes.filter(({ serves }) => serves.some(({ program }) => program === "early"))).toEqual([]);
   });
 
-  test("takes the same signal twice within a moment for one", async () => {
+  test("treats the same signal twice within a moment as one", async () => {
     const { child, ended } = await node(1_500, 25_000);
     child.kill("SIGINT");
     await pause(50);
@@ -114,7 +114,7 @@ describe("a process whose node listens", () => {
     expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
   });
 
-  test("exits now at the second signal, and leaves its run to its lease", async () => {
+  test("exits at once at the second signal, and leaves its run to its lease", async () => {
     for (const [first, second, code] of [
       ["SIGTERM", "SIGTERM", 143],
       ["SIGTERM", "SIGINT", 130],
@@ -134,7 +134,7 @@ describe("a process whose node listens", () => {
     }
   });
 
-  test.each(["", "exec "])("stops in order under npm run, script begins with %j", async (how) => {
+  test.each(["", "exec "])("shuts down cleanly under npm run, script begins with %j", async (how) => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-npm-"));
     const words = [process.execPath, CHILD, url, schema, "1000", "25000"];
     const scripts = { work: how + words.map((word) => JSON.stringify(word)).join(" ") };
@@ -155,7 +155,7 @@ async function reclaimed(): Promise<string[]> {
   return (await store.reclaim({ ...witness, limit: 10 })).map(({ runId }) => runId);
 }
 
-describe("a process that says nothing about signals", () => {
+describe("a process without options for signals", () => {
   const early = (how: string, until: RegExp) => run(process.execPath, [EARLY, url, schema, how], process.cwd(), until);
 
   afterEach(async () => {
@@ -163,7 +163,7 @@ describe("a process that says nothing about signals", () => {
     for (const { id } of runs) await store.runs.cancel(id, { by: "test" });
   });
 
-  test("stops in order at whatever moment of its first second SIGTERM comes, and orphans nothing", async () => {
+  test("shuts down cleanly at whatever moment of its first second SIGTERM comes, and orphans nothing", async () => {
     const moments = Array.from({ length: 20 }, (_, i) => i * 50 + Math.random() * 50);
     const ends: unknown[] = [];
     const oneAfterTheOther = async (mine: number[]) => {
@@ -176,7 +176,7 @@ describe("a process that says nothing about signals", () => {
     };
     await Promise.all([0, 1, 2].map((n) => oneAfterTheOther(moments.filter((_, i) => i % 3 === n))));
     expect(ends).toEqual(moments.map(() => ({ code: 0, signal: null })));
-    // Other tests here kill their processes, whose nodes never say that they stop.
+    // Other tests here kill their processes, whose nodes never report that they stop.
     const nodes = await store.nodes.list({ env: "default" });
     expect(nodes.filter(({ serves }) => serves.some(({ program }) => program === "early"))).toEqual([]);
     expect((await store.runs.list({ env: "default", states: ["running"] }, { limit: 100 })).runs).toEqual([]);
@@ -196,13 +196,13 @@ describe("a process that says nothing about signals", () => {
     await pause(300);
     expect(child.exitCode).toBeNull();
     expect(said()).not.toContain("stopped");
-    // The application's listener was for one signal only: the next one finds nobody but the node.
+    // The application's listener was for one signal only: the next one finds only the node's.
     child.kill("SIGTERM");
     expect(await ended).toEqual({ code: 0, signal: null });
     expect(said()).toContain("stopped");
   });
 
-  test("ends by the signal when it says false", async () => {
+  test("is ended by the signal with signals: false", async () => {
     const { child, ended } = await early("says false", /ready/);
     child.kill("SIGTERM");
     expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
@@ -212,7 +212,7 @@ describe("a process that says nothing about signals", () => {
 describe("in this process", () => {
   const listening = () => process.listenerCount("SIGTERM") + process.listenerCount("SIGINT");
 
-  test("one listener for each signal serves all nodes; there is none for a node that says false, or that has stopped", async () => {
+  test("one listener for each signal serves all nodes; there is none for a node with false, or that has stopped", async () => {
     const before = listening();
     const quiet = await createNode({ store: memoryStore(), programs: [], signals: false });
     expect(listening()).toBe(before);
@@ -233,7 +233,7 @@ describe("in this process", () => {
     expect(listening()).toBe(before);
   });
 
-  test("a signal nobody could mean is refused", async () => {
+  test("an unknown signal is rejected", async () => {
     const signals = ["SIGKILL"] as unknown as ["SIGTERM"];
     await expect(createNode({ store: memoryStore(), programs: [], signals })).rejects.toMatchObject({
       path: "signals",

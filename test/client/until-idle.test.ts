@@ -16,12 +16,12 @@ const slow = workflow("idle-slow", async (ctx) =>
 const programs = [child, parent, sleeper];
 
 onBothStores((bench) => {
-  test("works off everything, also what its own work brings, and leaves what sleeps or starts later", async () => {
+  test("works off everything, including runs that its work starts, and leaves runs that sleep or start later", async () => {
     const client = createClient({ store: bench.store, env: "idle" });
     const squares = await client.startMany(child, [{ input: 2 }, { input: 3 }, { input: 4, delay: "1h" }]);
     const family = await client.start(parent);
     const asleep = await client.start(sleeper);
-    // So slow that only its own looks can find the work.
+    // Polls so rarely that only runUntilIdle can find the work.
     const pace = { pollInterval: "20s", pollMax: "20s", lease: "60s", housekeeping: "10s" } as const;
     const bus = createBus<NodeEvents>();
     let settled = 0;
@@ -39,7 +39,7 @@ onBothStores((bench) => {
     expect(await node.runUntilIdle({ timeout: "20s" })).toEqual({ idle: false, worked: 0 });
   });
 
-  test("gives up after its time while something is under way", async () => {
+  test("gives up after its timeout while a run is in progress", async () => {
     const node = await bench.open({ programs: [slow], env: "busy" });
     await node.start(slow);
     await expect.poll(() => node.active, { timeout: 5_000 }).toBe(1);

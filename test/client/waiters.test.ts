@@ -1,4 +1,4 @@
-// Callers that wait share one watcher per process: the number of statements does not grow with the number of callers.
+// Waiting callers share one watcher per process: the number of statements does not grow with the number of callers.
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";

@@ -32,7 +32,7 @@ const fails = workflow("fails", async () => {
   throw new RangeError("no");
 });
 
-/** Counts what a watcher asks for. */
+/** Counts the queries of a watcher. */
 function counting(store: Store) {
   const count = { reads: 0 };
   const read: Store["journal"]["read"] = (...all) => {
@@ -47,7 +47,7 @@ function counting(store: Store) {
 }
 
 onBothStores((bench) => {
-  test("tells in order what happened, with what was said, and ends with the run", async () => {
+  test("yields what happened in order, with payloads, and ends with the run", async () => {
     const node = await bench.open({ programs: [travel] });
     const run = await node.start(travel, "Rome");
     const seen: RunEvent[] = [];
@@ -71,7 +71,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("goes on after a cursor, and a cursor at the end of an ended run ends at once", async () => {
+  test("continues after a cursor, and a cursor at the end of an ended run ends at once", async () => {
     const node = await bench.open({ programs: [fails] });
     const run = await node.start(fails);
     await run.result({ timeout: "10s" }).catch(() => {});
@@ -85,13 +85,13 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("goes on through a run that begins anew: one sequence, and another start with its input", async () => {
+  test("follows a run into its next generation: one sequence, and another start with its input", async () => {
     const node = await bench.open({ programs: [laps] });
     const run = await node.start(laps, 3);
     const seen: RunEvent[] = [];
     for await (const event of createClient({ store: bench.store }).run(run.id).watch()) {
       seen.push(event);
-      // Each lap waits until the one before was seen whole.
+      // Each generation waits until the one before was seen completely.
       if (event.type === "progress") await run.signal(go);
     }
     const starts = seen.flatMap((event) => (event.type === "started" ? event.input : []));
@@ -107,12 +107,12 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("an unknown run is told as such", async () => {
+  test("an unknown run is reported as such", async () => {
     const unknown = createClient({ store: bench.store }).run("00000000-0000-7000-8000-000000000000");
     await expect(unknown.watch().next()).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
   });
 
-  test("looks ever less often while there is no news, and not at all after the loop is left", async () => {
+  test("polls less and less often while nothing changes, and not at all after the loop is left", async () => {
     const node = await bench.open({ programs: [travel] });
     const run = await node.start(travel, "Oslo");
     const { count, store } = counting(bench.store);
@@ -121,7 +121,7 @@ onBothStores((bench) => {
     const seen: string[] = [];
     for await (const { type } of createClient({ store }).run(run.id).watch({ signal: stop.signal })) seen.push(type);
     expect(seen[0]).toBe("started");
-    // 20 ms, then half as long again each time: not more than a dozen looks in 1.5 s, besides those with news.
+    // 20 ms, then half as long again each time: not more than a dozen polls without news in 1.5 s.
     expect(count.reads).toBeLessThan(20);
     for await (const { type } of createClient({ store }).run(run.id).watch()) {
       if (type === "started") break;
@@ -134,7 +134,7 @@ onBothStores((bench) => {
   });
 });
 
-test("who watches in the process that works on the run is told at once, without time passing", async () => {
+test("a watcher in the process that executes the run is woken at once, without time passing", async () => {
   const world = new VirtualWorld();
   const store = memoryStore({ world });
   let release = () => {};
@@ -150,7 +150,7 @@ test("who watches in the process that works on the run is told at once, without 
   const seen: string[] = [];
   for await (const event of run.watch()) {
     seen.push(event.type === "step" ? event.name : event.type);
-    // The watcher has found nothing more by now, and sleeps on a clock that stands still.
+    // The watcher has found nothing more by now, and sleeps on a stopped clock.
     if (seen.length === 2) setTimeout(release, 50);
   }
   expect(seen).toEqual(["started", "first", "second", "ended"]);

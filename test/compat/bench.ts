@@ -36,7 +36,7 @@ export class Bench {
     return workflowQueue(store, { env: this.env, world: this.world, ...options });
   }
 
-  /** A worker and everything it told, as `[name, facts without the time]`. */
+  /** A worker and everything it emitted, as `[name, facts without the time]`. */
   worker(options: WorkerOptions) {
     const worker = new WorkflowWorker(options);
     const told: [string, Record<string, unknown>][] = [];
@@ -44,7 +44,7 @@ export class Bench {
     return { worker, told, names: () => told.map(([name]) => name) };
   }
 
-  /** Lets the process's time go by in small steps until something is so. */
+  /** Advances the process's time in small steps until a condition holds. */
   async until(so: () => boolean | Promise<boolean>, stepMs = 20): Promise<void> {
     for (let i = 0; i < 4_000; i++) {
       if (await so()) return;
@@ -54,7 +54,7 @@ export class Bench {
     throw new TypeError("it never came about");
   }
 
-  /** Waits for a promise while the process's time goes by. */
+  /** Waits for a promise while the process's time advances. */
   async during<T>(promise: Promise<T>, stepMs = 20): Promise<T> {
     let done = false;
     promise.then(
@@ -122,7 +122,7 @@ export function onBothStores(suite: (open: () => Bench) => void): void {
   });
 }
 
-/** A store whose runs do something else, for as long as the test says. */
+/** The store with some of its operations on runs replaced. */
 export function withRuns(store: Store, runs: Partial<Store["runs"]>): Store {
   return { ...store, runs: { ...store.runs, ...runs } };
 }

@@ -11,7 +11,7 @@ onBothStores((open) => {
 
 function enqueueing(open: () => Bench) {
   describe("enqueue", () => {
-    test("answers the id of a waiting job, with the defaults", async () => {
+    test("returns the id of a waiting job, with the defaults", async () => {
       const queue = open().queue();
       const id = await queue.enqueue({ ...start, runId: "r-1", graphId: "my-graph-id", initialState: { goal: "x" } });
       expect(await queue.getJob(id)).toEqual({
@@ -41,7 +41,7 @@ function enqueueing(open: () => Bench) {
       expect(await queue.getJob(id)).toMatchObject({ runId: id, graphId: null });
     });
 
-    test("in a transaction of one's own the job is there when that commits", async () => {
+    test("a job enqueued in the caller's transaction exists when that commits", async () => {
       const bench = open();
       const queue = bench.queue();
       await bench.transaction((tx) => queue.enqueue(start, { tx }), "rollback");
@@ -54,7 +54,7 @@ function enqueueing(open: () => Bench) {
       expect((await take(queue)).id).toBe(id);
     });
 
-    test("refuses what it does not know, snake case with a hint", async () => {
+    test("rejects unknown options, and names the right spelling of snake case ones", async () => {
       const queue = open().queue();
       const refused = (input: object) => expect(queue.enqueue(input as typeof start)).rejects;
       await refused({ ...start, max_attempts: 5 }).toMatchObject({ code: "INVALID_INPUT", path: "max_attempts" });
@@ -69,7 +69,7 @@ function enqueueing(open: () => Bench) {
       expect(await queue.getQueueDepth()).toEqual({ waiting: 0, active: 0, paused: 0, dead_letter: 0 });
     });
 
-    test("queues of other names and environments do not meet", async () => {
+    test("queues with other names or environments are separate", async () => {
       const bench = open();
       const id = await bench.queue().enqueue(start);
       for (const options of [{ queue: "other" }, { program: "other" }, { env: "other" }, { stack: "blue" }]) {
@@ -84,11 +84,11 @@ function enqueueing(open: () => Bench) {
 
 function claiming(open: () => Bench) {
   describe("dequeue", () => {
-    test("an empty queue gives null", async () => {
+    test("an empty queue returns null", async () => {
       expect(await open().queue().dequeue("w1")).toBeNull();
     });
 
-    test("the lowest number goes first, then the oldest", async () => {
+    test("the lowest priority number is first, then the oldest job", async () => {
       const bench = open();
       const queue = bench.queue();
       const ids: string[] = [];
@@ -120,12 +120,12 @@ function claiming(open: () => Bench) {
       const got = await Promise.all(Array.from({ length: 30 }, (_, i) => queues[i % 3]!.dequeue(`w${i}`)));
       const taken = got.filter((job) => job !== null).map(({ id }) => id);
       expect(new Set(taken).size).toBe(taken.length);
-      // A claim skips rows that another one is just taking; what was skipped is there for the next.
+      // A claim skips rows locked by another claim; the next one finds them.
       for (let job = await queues[0]!.dequeue("w"); job; job = await queues[0]!.dequeue("w")) taken.push(job.id);
       expect(taken.sort()).toEqual(ids.sort());
     });
 
-    test("a graph that nobody knows does not stop the queue", async () => {
+    test("an unknown graph does not stop the queue", async () => {
       const bench = open();
       const queue = bench.queue();
       const unknown = await queue.enqueue({ ...start, graphId: "no such graph" });
@@ -135,7 +135,7 @@ function claiming(open: () => Bench) {
       expect((await take(queue)).id).toBe(next);
     });
 
-    test("a job that cannot be read is retried and dead-lettered, and those behind it go on", async () => {
+    test("a job that cannot be read is retried and dead-lettered, and the jobs after it are processed", async () => {
       const bench = open();
       const queue = bench.queue({ retryBackoffMs: 0 });
       const id = bench.world.id();

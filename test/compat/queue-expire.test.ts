@@ -12,7 +12,7 @@ onBothStores((open) => {
 
 function expiring(open: () => Bench) {
   describe("visibility timeout", () => {
-    test("a heartbeat extends by the job's timeout, or by what it is told", async () => {
+    test("a heartbeat extends by the job's timeout, or by its argument", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -26,7 +26,7 @@ function expiring(open: () => Bench) {
       await expect(queue.heartbeat(id, 0)).rejects.toMatchObject({ path: "extendMs" });
     });
 
-    test("what a worker left is waiting again, in its old place, and the attempt counts", async () => {
+    test("an abandoned job is waiting again, in its old place, and the attempt counts", async () => {
       const bench = open();
       const [dead, alive] = [bench.queue(), bench.queue()];
       const id = await dead.enqueue(start);
@@ -57,7 +57,7 @@ function expiring(open: () => Bench) {
       expect(await quick.ack(id)).toBe(true);
     });
 
-    test("a late ack of a job that nobody took back counts", async () => {
+    test("a late ack of a job that was not reclaimed counts", async () => {
       const bench = open();
       const queue = bench.queue();
       await queue.enqueue(start);
@@ -97,7 +97,7 @@ function expiring(open: () => Bench) {
       expect(await queue.getJob(id)).toMatchObject({ attempt: 2, lastError: error });
     });
 
-    test("failures and crashes together never make more than all attempts", async () => {
+    test("failures and crashes together never exceed the attempts", async () => {
       const bench = open();
       const queue = bench.queue({ retryBackoffMs: 0 });
       const id = await queue.enqueue({ ...start, maxAttempts: 3 });
@@ -142,7 +142,7 @@ function expiring(open: () => Bench) {
       expect(await statuses()).toEqual(["waiting", "waiting", "waiting"]);
     });
 
-    test("the store's clock decides: a process whose clock is hours off takes nothing back", async () => {
+    test("the store's clock decides: a process whose clock is hours off reclaims nothing", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -153,7 +153,7 @@ function expiring(open: () => Bench) {
       expect(await statusOf(ahead, id)).toBe("active");
     });
 
-    test("claims of other programs that are over are not counted", async () => {
+    test("expired claims of other programs are not counted", async () => {
       const bench = open();
       const [mine, other] = [bench.queue(), bench.queue({ program: "other" })];
       await other.enqueue(start);
@@ -166,7 +166,7 @@ function expiring(open: () => Bench) {
 
 function pausing(open: () => Bench) {
   describe("release", () => {
-    test("pauses without costing an attempt, and dequeue passes it by", async () => {
+    test("pauses a job without costing an attempt, and dequeue skips it", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -178,7 +178,7 @@ function pausing(open: () => Bench) {
       expect(await statusOf(queue, id)).toBe("paused");
     });
 
-    test("any process may ack a paused job, and a resume job goes on", async () => {
+    test("any process may ack a paused job, and a resume job continues", async () => {
       const bench = open();
       const [worker, api] = [bench.queue(), bench.queue()];
       const id = await worker.enqueue({ ...start, runId: "r", graphId: "g" });
@@ -193,7 +193,7 @@ function pausing(open: () => Bench) {
       expect(await worker.getQueueDepth()).toEqual({ waiting: 0, active: 0, paused: 0, dead_letter: 0 });
     });
 
-    test("a paused job that somebody cancels from outside has failed, and is not resumed", async () => {
+    test("a paused job that is cancelled from outside has failed, and is not resumed", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -205,7 +205,7 @@ function pausing(open: () => Bench) {
   });
 
   describe("resume", () => {
-    test("makes the resume job and ends the paused one, with all it was told and a higher epoch", async () => {
+    test("creates the resume job and ends the paused one, with all its options and a higher epoch", async () => {
       const bench = open();
       const [worker, api] = [bench.queue(), bench.queue()];
       const input = { runId: "r", graphId: "g", tenantId: "t", initialState: { a: 1 }, priority: 4, maxAttempts: 7 };

@@ -12,7 +12,7 @@ onBothStores((open) => {
 
 function settling(open: () => Bench) {
   describe("every move is guarded by the state and by the claim", () => {
-    /** How a job gets into each status; answers its id and who may hold it. */
+    /** How a job gets into each status; returns its id and its holder. */
     const INTO: Record<string, (queue: WorkflowQueue, job: ClaimedJob) => Promise<unknown>> = {
       waiting: (queue, job) => queue.handBack(job),
       paused: (queue, job) => queue.release(job),
@@ -41,7 +41,7 @@ function settling(open: () => Bench) {
       });
     }
 
-    test("ids that nobody has are no-ops, whatever they look like", async () => {
+    test("unknown ids are no-ops, whatever they look like", async () => {
       const queue = open().queue();
       for (const id of ["no-uuid", "", "'; --", "00000000-0000-7000-8000-000000000000"]) {
         expect(await queue.ack(id)).toBe(false);
@@ -94,7 +94,7 @@ function settling(open: () => Bench) {
       });
     });
 
-    test("an ack that was written but not answered finds itself when it is repeated", async () => {
+    test("an ack whose answer was lost is recognised when it is repeated", async () => {
       const bench = open();
       for (const written of [true, false]) {
         let broken = true;
@@ -125,7 +125,7 @@ function settling(open: () => Bench) {
       expect(await queue.queueDepth()).toBe(2);
     });
 
-    test("a provider of one's own belongs to its queue object alone", async () => {
+    test("a custom depth provider belongs to its queue object alone", async () => {
       const bench = open();
       const [one, two] = [bench.queue(), bench.queue()];
       await one.enqueue(start);

@@ -10,7 +10,7 @@ const aborted = (signal: AbortSignal) =>
 
 onBothStores((open) => {
   describe("stop", () => {
-    test("asks handlers to come to a good point, and what they hand back waits again at no cost", async () => {
+    test("asks handlers to stop at a safe point, and jobs they hand back wait again at no cost", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue({ ...start, maxAttempts: 1 });
@@ -29,7 +29,7 @@ onBothStores((open) => {
       expect(names().filter((name) => name === "job:handed_back")).toHaveLength(3);
     });
 
-    test("waits for what is under way and acks it", async () => {
+    test("waits for running handlers and acks their jobs", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -46,7 +46,7 @@ onBothStores((open) => {
       expect((await queue.getJob(id))?.status).toBe("completed");
     });
 
-    test("aborts what outlives the grace period; a handler that ends then is not acked, whatever it returns", async () => {
+    test("aborts handlers that outlive the grace period; the job of one that ends then is not acked, whatever it returns", async () => {
       const bench = open();
       const queue = bench.queue();
       const ends = [() => "cancelled", () => Promise.reject(new Error("aborted"))];
@@ -68,7 +68,7 @@ onBothStores((open) => {
       for (const id of ids) expect(await queue.getJob(id)).toMatchObject({ status: "waiting", attempt: 0 });
     });
 
-    test("a handler that does not end keeps its job active; its time runs out and another worker does it", async () => {
+    test("a handler that does not end keeps its job active until it times out and another worker takes it", async () => {
       const bench = open();
       const [queue, other] = [bench.queue(), bench.queue()];
       const id = await queue.enqueue(start);
@@ -78,7 +78,7 @@ onBothStores((open) => {
       await bench.until(() => stubborn.worker.activeJobCount === 1);
       await bench.during(stubborn.worker.stop());
       expect((await queue.getJob(id))?.status).toBe("active");
-      // It ends after all: nothing is written behind the back of a worker that has stopped.
+      // It ends after all: nothing is written after the worker has stopped.
       late.resolve();
       const from = bench.world.monotonicNow();
       await bench.until(() => bench.world.monotonicNow() - from > 2_000);
@@ -92,7 +92,7 @@ onBothStores((open) => {
       await bench.during(worker.stop());
     });
 
-    test("claims nothing more, and gives back what was on its way", async () => {
+    test("claims nothing more, and releases a job that was being claimed", async () => {
       const bench = open();
       const asked = latch();
       const answer = latch();

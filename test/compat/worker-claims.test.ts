@@ -1,4 +1,4 @@
-// The worker over the queue, on both stores: claims that are kept, lost and taken over, and people in the loop.
+// The worker over the queue, on both stores: claims that are kept, lost and reclaimed, and humans in the loop.
 
 import { describe, expect, test } from "vitest";
 import { type ClaimedJob, Release } from "../../src/compat/index.js";
@@ -34,7 +34,7 @@ function losing(open: () => Bench) {
       await bench.during(worker.stop());
     });
 
-    test("a job with a short timeout is beaten for more often than the interval says", async () => {
+    test("a job with a short timeout gets heartbeats more often than the interval", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue({ ...start, visibilityTimeoutMs: 3_000 });
@@ -52,7 +52,7 @@ function losing(open: () => Bench) {
       await bench.during(worker.stop());
     });
 
-    test("a lost claim aborts the handler, is told once, and the job's state is left alone", async () => {
+    test("a lost claim aborts the handler, is reported once, and leaves the job's state alone", async () => {
       const bench = open();
       const [queue, other] = [bench.queue(), bench.queue()];
       const id = await queue.enqueue(start);
@@ -79,7 +79,7 @@ function losing(open: () => Bench) {
       expect(await other.ack(taken)).toBe(true);
     });
 
-    test("an end that comes too late is told as a lost claim and changes nothing", async () => {
+    test("an end that comes too late is reported as a lost claim and changes nothing", async () => {
       const bench = open();
       const [queue, other] = [bench.queue(), bench.queue()];
       for (const end of [() => {}, () => Promise.reject(new Error("x")), () => new Release()]) {
@@ -100,7 +100,7 @@ function losing(open: () => Bench) {
       }
     });
 
-    test("a handler that finds out by itself throws ClaimLost, and nothing is written", async () => {
+    test("a handler that detects the loss throws ClaimLost, and nothing is written", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue(start);
@@ -114,7 +114,7 @@ function losing(open: () => Bench) {
       expect((await queue.getJob(id))?.status).toBe("active");
     });
 
-    test("the job of a worker that died is taken back by another one's timer and done there", async () => {
+    test("the job of a dead worker is reclaimed by another worker's timer and executed there", async () => {
       const bench = open();
       const [dead, alive] = [bench.queue(), bench.queue()];
       const id = await dead.enqueue(start);
@@ -127,7 +127,7 @@ function losing(open: () => Bench) {
       expect(await alive.getJob(id)).toMatchObject({ status: "completed", attempt: 2 });
     });
 
-    test("a job that killed its last worker is told as a dead letter by whoever finds it", async () => {
+    test("a job that killed its last worker is reported as a dead letter by the worker that finds it", async () => {
       const bench = open();
       const [dead, alive] = [bench.queue(), bench.queue()];
       const id = await dead.enqueue({ ...start, maxAttempts: 1 });
@@ -171,7 +171,7 @@ function pausing(open: () => Bench) {
       ["returned", () => new Release()],
       ["thrown", () => Promise.reject(new Release())],
     ] as const) {
-      test(`a release that is ${how} frees the worker; the decision goes on in a resume job`, async () => {
+      test(`a release that is ${how} frees the worker; the decision continues in a resume job`, async () => {
         const bench = open();
         const [queue, api] = [bench.queue(), bench.queue()];
         const id = await api.enqueue({ ...start, runId: "r", graphId: "approval" });
@@ -186,7 +186,7 @@ function pausing(open: () => Bench) {
         await worker.start();
         await bench.until(() => names().includes("job:released"));
         expect(told.at(-1)).toEqual(["job:released", { jobId: id, runId: "r" }]);
-        // The gate is not executed again while nobody decides, and other jobs go on.
+        // The gate is not executed again without a decision, and other jobs are processed.
         await api.enqueue({ ...start, graphId: "other" });
         await bench.until(() => names().includes("job:completed"));
         expect(approvals).toEqual([]);

@@ -34,7 +34,7 @@ onBothStores((open) => {
 
 function working(open: () => Bench) {
   describe("work", () => {
-    test("a job is claimed, handled and completed, and told so", async () => {
+    test("a job is claimed, handled and completed, and each is reported", async () => {
       const bench = open();
       const queue = bench.queue();
       const id = await queue.enqueue({ ...start, runId: "r", initialState: { goal: "x" } });
@@ -53,7 +53,7 @@ function working(open: () => Bench) {
       expect((await queue.getJob(id))?.status).toBe("completed");
     });
 
-    test("a queue that is empty is asked again every second", async () => {
+    test("an empty queue is polled every second", async () => {
       const bench = open();
       let answers = 0;
       const claim: Bench["store"]["runs"]["claim"] = async (request) => {
@@ -83,7 +83,7 @@ function working(open: () => Bench) {
       await bench.during(worker.stop());
     });
 
-    test("as many at a time as it may, and no more", async () => {
+    test("a worker handles as many jobs at a time as its concurrency, and no more", async () => {
       const bench = open();
       const queue = bench.queue();
       for (let i = 0; i < 5; i++) await queue.enqueue(start);
@@ -144,7 +144,7 @@ function working(open: () => Bench) {
 
 function failing(open: () => Bench) {
   describe("failure", () => {
-    test("a job that throws is executed again until its attempts are used up, and each end is told", async () => {
+    test("a job that throws is executed again until its attempts are used up, and each end is reported", async () => {
       const bench = open();
       const queue = bench.queue({ retryBackoffMs: 0 });
       const id = await queue.enqueue({ ...start, runId: "r" });
@@ -180,7 +180,7 @@ function failing(open: () => Bench) {
       expect(names()).toEqual(["worker:started", ...ends, "worker:stopped"]);
     });
 
-    test("an end that got no answer is written again and never turned into a failure", async () => {
+    test("an end without an answer is written again and never becomes a failure", async () => {
       const bench = open();
       let broken = 2;
       const commit: Bench["store"]["runs"]["commit"] = async (commits) => {
@@ -210,7 +210,7 @@ function failing(open: () => Bench) {
       expect(await queue.getJob(id)).toMatchObject({ status: "paused", attempt: 0, lastError: null });
     });
 
-    test("a queue that cannot be asked is told and asked again", async () => {
+    test("a queue that cannot be polled is reported and polled again", async () => {
       const bench = open();
       let broken = 3;
       const claim: Bench["store"]["runs"]["claim"] = async (request) => {

@@ -1,4 +1,4 @@
-// The memory store keeps the store's contract; besides, what only it can show: a gap in a log, foreign transactions.
+// The memory store keeps the store's contract; also what only it can show: a gap in a journal, foreign transactions.
 
 import { describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
@@ -62,7 +62,7 @@ describe("the memory store alone", () => {
     await expect(scene.store.journal.read(claim.runId, { after: 2 })).resolves.toMatchObject({ seq: 3 });
   });
 
-  test("a transaction of somebody else is refused", async () => {
+  test("a transaction of another store is rejected", async () => {
     const scene = new Scene(memoryHarness());
     const run = scene.newRun();
     const foreign = { query: async () => ({ rows: [] }) };
@@ -72,7 +72,7 @@ describe("the memory store alone", () => {
     await expect(memoryTransaction(scene.store).query("select 1", [])).rejects.toThrow(TransactionUnsupported);
   });
 
-  test("an ended transaction takes no more", async () => {
+  test("an ended transaction accepts no more calls", async () => {
     const scene = new Scene(memoryHarness());
     const tx = memoryTransaction(scene.store);
     tx.rollback();
@@ -80,7 +80,7 @@ describe("the memory store alone", () => {
     expect(() => tx.commit()).toThrow(TransactionEnded);
   });
 
-  test("of two open transactions with one key the later commit gives way, whole", async () => {
+  test("of two open transactions with one key the later commit is rolled back as a whole", async () => {
     const scene = new Scene(memoryHarness());
     const [a, b] = [memoryTransaction(scene.store), memoryTransaction(scene.store)];
     const [first, second, beside] = [

@@ -9,7 +9,7 @@ import { type StoreHarness, storeConformance } from "../../src/testing/index.js"
 export interface Place {
   readonly url: string;
   readonly schema: string;
-  /** Where the store works when the schema is there, with a role of less rights; default: `url`. */
+  /** URL of the store once the schema exists, for a role with fewer rights; default: `url`. */
   readonly runtimeUrl?: () => Promise<string>;
   /** Called when the schema is there, before the first case. */
   readonly onReady?: (how: { readonly schema: string; readonly now: string }) => void;

@@ -29,7 +29,7 @@ describeWith("pgbouncer", "through PgBouncer", (program) => {
     await pooled.close();
   });
 
-  test("what a process does for its own node is told it there, because nobody can listen", async () => {
+  test("a process wakes its own node directly, because LISTEN does not work behind the pooler", async () => {
     const first = task(async () => 1);
     const second = task({ needs: { first } }, async (_ctx, needs) => needs.first + 1);
     const chain = dag("chain", { first, second });

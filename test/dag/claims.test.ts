@@ -1,5 +1,5 @@
-// Tasks and claims, on both stores: what a runner that lost its claim still tries, two sweepers at once, code that nobody has, code
-// that changed, nodes that stop, and slots.
+// Tasks and claims, on both stores: writes after a lost claim, two reclaims at once, code that no node has, code that changed,
+// nodes that stop, and slots.
 
 import { randomUUID } from "node:crypto";
 import { expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ async function claim(store: Store, queue: string, leaseMs: number, owner: string
   return claimed!;
 }
 
-/** A parent with a task and one behind it; the task was claimed, its lease is over, and it was claimed again. */
+/** A parent with a task and one that needs it; the task was claimed, its lease expired, and it was claimed again. */
 async function stolen(store: Store, sameOwner: boolean) {
   const [queue, tasks] = [`p-${randomUUID()}`, `t-${randomUUID()}`];
   const owner = randomUUID();
@@ -42,7 +42,7 @@ onBothStores(
   (bench) => {
     for (const sameOwner of [false, true]) {
       const who = sameOwner ? "the same runner, which claimed it again" : "another runner";
-      test(`whatever a runner tries that lost its task to ${who}, nothing of it is stored and nobody becomes ready`, async () => {
+      test(`nothing is stored and no task becomes ready, whatever a node tries that lost its task to ${who}`, async () => {
         const { store } = bench;
         const { parent, late, live, behind } = await stolen(store, sameOwner);
         expect(late.runId).toBe(live.runId);
@@ -71,7 +71,7 @@ onBothStores(
       });
     }
 
-    test("two sweepers find the same dead task: it dies once and counts once", async () => {
+    test("two nodes reclaim the same dead task: it ends once and counts once", async () => {
       const { store } = bench;
       const [queue, tasks] = [`p-${randomUUID()}`, `t-${randomUUID()}`];
       await store.runs.insert([newRun({ group: group(queue) })]);
@@ -85,7 +85,7 @@ onBothStores(
       expect(await store.runs.get(parent.runId)).toMatchObject({ state: "parked", pending: 1 });
     });
 
-    test("a task whose code no node has is left alone and shown so; a node that has it goes on", async () => {
+    test("a task whose code no node has waits and is marked so; a node that has the code continues", async () => {
       const first = task(async () => "first");
       const second = task({ needs: { first } }, async (_ctx, { first }) => `${first} second`);
       const split = dag("split", { first, second });
@@ -107,7 +107,7 @@ onBothStores(
       expect((await run.result()).second).toBe("first second");
     });
 
-    test("a run keeps the shape it began with when the code gets another", async () => {
+    test("a run keeps the shape it began with when the code changes", async () => {
       const [begun, gate] = [deferred<void>(), deferred<void>()];
       const held = task(async () => {
         begun.resolve();
@@ -128,7 +128,7 @@ onBothStores(
       expect(await (await second.start(now)).result()).toEqual({ held: "new", added: "new" });
     });
 
-    test("a node that stops waits for a task outside of steps, then aborts it; another begins it after that, as the same attempt", async () => {
+    test("a node that stops waits for a task outside of steps, then aborts it; another node then begins it as the same attempt", async () => {
       const log: string[] = [];
       const begun = deferred<void>();
       const work = task({ retry: 1 }, async (ctx) => {
@@ -150,7 +150,7 @@ onBothStores(
       expect(log).toEqual(["begins 1", "ends", "begins 1"]);
     });
 
-    test("nodes claim no more tasks than they have slots, and all get some", async () => {
+    test("nodes claim no more tasks than they have slots, and every node gets some", async () => {
       const most: Record<string, number> = {};
       const items = each({ over: () => Array.from({ length: 48 }, (_, i) => i) }, async () => {
         await new Promise((resolve) => setTimeout(resolve, 10));

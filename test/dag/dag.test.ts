@@ -25,7 +25,7 @@ const etl = dag("etl", { extract, clean, train, report });
 
 onBothStores(
   (bench) => {
-    test("tasks get what their needs answered and the DAG's input, and the result has them by name", async () => {
+    test("tasks get the results of their needs and the DAG's input, and the result has them by name", async () => {
       const node = await bench.open({ programs: [etl] });
       const run = await node.start(etl, { day: "2026-01-01" });
       expect(await run.result()).toEqual({
@@ -49,14 +49,14 @@ onBothStores(
       expect(await (await node.start(parent, "b")).result()).toBe(4);
     });
 
-    test("only the tasks that are asked for stand in the result", async () => {
+    test("the result has only the tasks that are listed for it", async () => {
       const small = dag("small", { result: ["train"] }, { extract, clean, train });
       const node = await bench.open({ programs: [small] });
       const result = await (await node.start(small, { day: "c" })).result();
       expect(result).toEqual({ train: { loss: 2, input: { day: "c" } } });
     });
 
-    test("what needs a failed task is skipped, the rest is finished, and the run fails with every cause", async () => {
+    test("tasks that need a failed task are skipped, the others are finished, and the run fails with every cause", async () => {
       const seen: string[] = [];
       const bad = task(NO_RETRY, async () => boom("no rows"));
       const good = task(async () => "good");
@@ -89,7 +89,7 @@ onBothStores(
       expect(seen.map(String).sort()).toEqual(["7", "broken", "picky", "skipped"]);
     });
 
-    test("a failed attempt is repeated with the same needs, and steps that are done are not", async () => {
+    test("a failed attempt is repeated with the same needs, and its recorded steps are not", async () => {
       let steps = 0;
       const seen: unknown[] = [];
       const first = task(async () => ({ n: 1 }));
@@ -105,7 +105,7 @@ onBothStores(
       expect(seen).toEqual([1, 2, 3].map((attempt) => [attempt, { n: 1 }]));
     });
 
-    test("an attempt that fails before it comes to its recorded steps is a failure like any other", async () => {
+    test("an attempt that fails before it reaches its recorded steps is a failure like any other", async () => {
       const first = task({ retry: { attempts: 3, delay: 1 } }, async (ctx) => {
         if (ctx.attempt === 2) throw new Error("the network, this time");
         const step = await ctx.step("done", () => "kept");
@@ -130,7 +130,7 @@ onBothStores(
       expect(await (await node.start(again)).result()).toEqual({ only: 2 });
     });
 
-    test("which errors are worth another attempt is the task's to say", async () => {
+    test("the task decides which errors are worth another attempt", async () => {
       let tries = 0;
       const only = task(
         { retry: { attempts: 5, delay: 1 }, retryIf: (error) => (error as Error).message === "again" },
@@ -161,7 +161,7 @@ onBothStores(
       expect(aborted).toBe(true);
     });
 
-    test("each runs once for every item, not more at once than allowed, and answers in the order of the list", async () => {
+    test("a fan-out runs once per item, no more at once than allowed, and returns results in the order of the list", async () => {
       let atWork = 0;
       let most = 0;
       const list = task(async (_ctx, n: number) => Array.from({ length: n }, (_, i) => i));
@@ -207,7 +207,7 @@ onBothStores(
       expect(ran).toBe(false);
     });
 
-    test("a fan-out of which not every item can be started fails after those that were have ended", async () => {
+    test("a fan-out with an item that cannot be started fails after the started items have ended", async () => {
       const list = Array.from({ length: 300 }, (_, i): unknown => (i === 299 ? () => "no value" : i));
       const states: string[] = [];
       const items = each({ over: () => list, parallel: 2, retry: 1 }, async (ctx) => {

@@ -1,4 +1,4 @@
-// What becomes of a DAG's run, given how its tasks stand.
+// The decision on a DAG's run, given the states of its tasks.
 
 import { expect, test } from "vitest";
 import { type DagFacts, decideDag } from "../../src/dag/decide-dag.js";
@@ -19,12 +19,12 @@ const of = (name: string, how: "open" | "succeeded" | "failed" | "skipped" | "ca
 const decide = (tasks: readonly OwnTask[], more: Partial<DagFacts> = {}) =>
   decideDag({ tasks, cancelled: false, overdue: false, onFailure: "finish", ...more });
 
-test("it waits while a task is open, whatever the others did", () => {
+test("it waits while a task is open, whatever the other tasks did", () => {
   expect(decide([of("a", "succeeded"), of("b", "open")])).toEqual({ kind: "wait" });
   expect(decide([of("a", "failed"), of("b", "open")])).toEqual({ kind: "wait" });
 });
 
-test("it cancels what is left when it is cancelled, out of time, or a task failed and it was told to", () => {
+test("it cancels open tasks when it is cancelled, timed out, or a task failed under onFailure: cancel", () => {
   const open = [of("a", "failed"), of("b", "open")];
   expect(decide(open, { cancelled: true }).kind).toBe("cancelTasks");
   expect(decide(open, { overdue: true }).kind).toBe("cancelTasks");
@@ -41,13 +41,13 @@ test("a cancel wins over everything that ended", () => {
   expect(decide([of("a", "failed"), of("b", "succeeded")], { cancelled: true }).kind).toBe("cancelled");
 });
 
-test("it fails with the causes, not with what was cancelled because of them", () => {
+test("it fails with the causes, not with the tasks cancelled because of them", () => {
   const failed = decide([of("a", "failed"), of("b", "cancelled")], { onFailure: "cancel" });
   expect(failed).toMatchObject({ kind: "failed", failed: [{ name: "a" }] });
   expect(decide([of("a", "cancelled")])).toMatchObject({ kind: "failed", failed: [{ name: "a" }] });
 });
 
-test("out of time is told as such, unless a task had failed by itself", () => {
+test("a timeout is reported as such, unless a task had failed before", () => {
   expect(decide([of("a", "cancelled"), of("b", "succeeded")], { overdue: true }).kind).toBe("timeout");
   expect(decide([of("a", "cancelled"), of("b", "failed")], { overdue: true })).toMatchObject({
     kind: "failed",

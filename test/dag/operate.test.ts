@@ -1,4 +1,4 @@
-// What people do to a DAG under way, on both stores: pause, resume, cancel, retry, timeouts, failure policy, priority, versions.
+// Operations on a running DAG, on both stores: pause, resume, cancel, retry, timeouts, failure policy, priority, versions.
 
 import { expect, test, vi } from "vitest";
 import type { RunHandle } from "../../src/client/run-handle.js";
@@ -21,7 +21,7 @@ async function tasksOf(store: Store, run: RunHandle<unknown>): Promise<Record<st
 
 const stateOf = async (store: Store, run: RunHandle<unknown>) => (await store.runs.get(run.id))!.state;
 
-/** A task that works until it is aborted or told to go on. */
+/** A task that works until it is aborted or released. */
 function gated() {
   const gate = { begun: deferred<void>(), open: deferred<void>(), aborts: 0, runs: 0 };
   const work = async (signal: AbortSignal) => {
@@ -41,7 +41,7 @@ function gated() {
 
 onBothStores(
   (bench) => {
-    test("a pause aborts what runs and stops what is ready or blocked; a resume goes on where it was", async () => {
+    test("a pause aborts running tasks and holds ready and blocked ones; a resume continues where they were", async () => {
       const { gate, work } = gated();
       const first = task(async (ctx) => work(ctx.signal));
       const second = task({ needs: { first } }, async () => "second");
@@ -72,7 +72,7 @@ onBothStores(
       expect(await run.resume({ by: "bob" })).toMatchObject({ outcome: "not paused" });
     });
 
-    test("a cancel ends ready and blocked tasks at once, aborts those that run, and the run when all have ended", async () => {
+    test("a cancel ends ready and blocked tasks at once, aborts running ones, and ends the run when all have ended", async () => {
       const { gate, work } = gated();
       const first = task(async (ctx) => work(ctx.signal));
       const second = task({ needs: { first } }, async () => "second");
@@ -88,7 +88,7 @@ onBothStores(
       expect(gate.aborts).toBe(1);
     });
 
-    test("without any node that has its code, a DAG is paused, resumed and cancelled all the same", async () => {
+    test("a DAG is paused, resumed and cancelled even when no node has its code", async () => {
       const first = task({ queue: "nobody" }, async () => 1);
       const second = task({ needs: { first } }, async () => 2);
       const alone = dag("alone", { first, second });
@@ -107,7 +107,7 @@ onBothStores(
       expect(await stateOf(bench.store, run)).toBe("cancelled");
     });
 
-    test("a retry tries again only what failed and what was skipped behind it", async () => {
+    test("a retry repeats only failed tasks and the tasks skipped because of them", async () => {
       const ran: string[] = [];
       let mended = false;
       const good = task(async () => void ran.push("good"));
@@ -172,7 +172,7 @@ onBothStores(
       expect(await itemStates()).toEqual(["cancelled", "cancelled", "cancelled"]);
     });
 
-    test("with onFailure cancel, a failure cancels what is left at once, and the run fails when all have ended", async () => {
+    test("with onFailure cancel, a failure cancels open tasks at once, and the run fails when all have ended", async () => {
       const { gate, work } = gated();
       const slow = task(async (ctx) => work(ctx.signal));
       const never = task({ needs: { slow } }, async () => 1);
@@ -190,7 +190,7 @@ onBothStores(
       expect(gate.aborts).toBe(1);
     });
 
-    test("a DAG that takes longer than its timeout cancels what is left and fails with TIMEOUT", async () => {
+    test("a DAG that takes longer than its timeout cancels its open tasks and fails with TIMEOUT", async () => {
       const { gate, work } = gated();
       const slow = task(async (ctx) => work(ctx.signal));
       const late = dag("late-dag", { timeout: 300 }, { slow });
@@ -215,7 +215,7 @@ onBothStores(
       });
     });
 
-    test("a limit on a DAG's concurrency holds until its tasks have ended", async () => {
+    test("a limit on a DAG's concurrency is held until its tasks have ended", async () => {
       let atWork = 0;
       let most = 0;
       const first = task(async () => {
@@ -230,7 +230,7 @@ onBothStores(
       expect(most).toBe(1);
     });
 
-    test("a retried DAG that is begun anew has new tasks", async () => {
+    test("a DAG retried from the start has new tasks", async () => {
       let runs = 0;
       const only = task({ retry: 1 }, async () => {
         if (++runs === 1) throw new Error("once");
@@ -244,7 +244,7 @@ onBothStores(
       expect(await run.result()).toEqual({ only: 2 });
     });
 
-    test("nothing is left to mend after all this", async () => {
+    test("reconcile finds nothing to repair after all this", async () => {
       expect((await bench.store.runs.reconcile()).replayed).toBe(0);
     });
   },

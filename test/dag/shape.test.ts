@@ -1,4 +1,4 @@
-// The shape of a DAG: its order, levels and picture; and every way to write one that cannot be run.
+// The shape of a DAG: its order, levels and picture; and every way to write an invalid one.
 
 import { expect, test } from "vitest";
 import { dag } from "../../src/dag/dag.js";
@@ -19,7 +19,7 @@ test("levels, roots, leaves and an order in which everything can run", () => {
   expect(made.order).toEqual(["a", "e", "c", "b", "d"]);
 });
 
-test("a long chain and a wide fan are put in order quickly", () => {
+test("a long chain and a wide fan-out are sorted quickly", () => {
   const tasks: Record<string, AnyTask> = { t0: task(async () => 0) };
   for (let i = 1; i < 500; i++) tasks[`t${i}`] = task({ needs: { [`t${i - 1}`]: tasks[`t${i - 1}`]! } }, async () => i);
   const chain = dag("chain", tasks as never);
@@ -45,7 +45,7 @@ test("a picture for Markdown: rules dotted, fan-outs with a double frame", () =>
 const refused = (tasks: unknown, name = "bad", options: unknown = {}) =>
   expect(() => (dag as (...all: unknown[]) => unknown)(name, options, tasks));
 
-test("what cannot be run is refused where it is defined", () => {
+test("a DAG that cannot run is rejected where it is defined", () => {
   refused({}).toThrow(/no tasks/);
   refused({ b }).toThrow(/"b" needs "a", which is not in the DAG/);
   refused({ a: task(async () => 1), b }).toThrow(/needs a task other than the DAG's own "a"/);
@@ -63,7 +63,7 @@ test("what cannot be run is refused where it is defined", () => {
   refused({ a }, "bad", { retries: 3 }).toThrow(/not an option of a DAG/);
 });
 
-test("a circle that was tied by hand is named", () => {
+test("a cycle made by mutation is named", () => {
   const needs: Record<string, AnyTask> = {};
   const first = task({ needs } as never, async () => 1) as AnyTask;
   const second = task({ needs: { first } }, async () => 2);
@@ -71,7 +71,7 @@ test("a circle that was tied by hand is named", () => {
   refused({ first, second }).toThrow(/first → second → first|second → first → second/);
 });
 
-test("a task with a typo in its options is refused, as are rules and lists that are none", () => {
+test("a task with a typo in its options is rejected, as are invalid rules and lists", () => {
   const made = (options: object) => expect(() => task(options as never, async () => 1));
   made({ retries: 3 }).toThrow(/not an option/);
   made({ retry: 0 }).toThrow(/whole number from 1/);

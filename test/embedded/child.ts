@@ -36,7 +36,7 @@ export interface Surroundings {
 
 export interface StartChild {
   readonly pid: number;
-  /** What the process said; rejects with its standard error when it ended without a word. */
+  /** What the process printed; rejects with its standard error when it ended without output. */
   readonly started: Promise<Started>;
   readonly ended: Promise<void>;
   /** "stop" calls stop() and exits; "exit" leaves without. */
@@ -59,7 +59,7 @@ export function startChild(request: ChildRequest, around: Surroundings = {}): St
   child.stdin.on("error", () => {});
   const ended = once(child, "exit").then(() => {});
   const started = firstLine(child);
-  // Whoever wants to know awaits it; a child that is killed on purpose never says a word.
+  // Callers that need the output await it; a child that is killed on purpose never prints any.
   started.catch(() => {});
   return {
     pid: child.pid!,

@@ -61,7 +61,7 @@ test("a starter that exits without stop leaves no server behind", async () => {
   await until("the server followed", () => serverProcesses(dataDir).length === 0);
 });
 
-test("an orphan whose watch was killed too is taken over, then stopped by the one who took it", async () => {
+test("an orphan server whose watch was killed, too, is adopted by the next start and stopped with it", async () => {
   const dataDir = await initialisedDataDir();
   const child = startChild({ options: { dataDir } });
   const { pid } = await child.started;
@@ -73,7 +73,7 @@ test("an orphan whose watch was killed too is taken over, then stopped by the on
   expect(serverProcesses(dataDir)).toEqual([]);
 });
 
-test("killed in the middle of initdb, the next start begins anew", async () => {
+test("after a kill in the middle of initdb, the next start initialises from scratch", async () => {
   const dataDir = await scratchDataDir();
   const child = startChild({ options: { dataDir } });
   await until("initdb is at work", () => drafts(dataDir).some((name) => existsSync(join(dataDir, name, "data/base"))));
@@ -96,7 +96,7 @@ test.each([
   expect(drafts(dataDir)).toEqual([]);
 });
 
-test("a server that was killed recovers, even when its pid is another process's now", async () => {
+test("a server that was killed recovers, even when its pid now belongs to another process", async () => {
   const dataDir = await initialisedDataDir();
   const first = await startEmbedded({ dataDir });
   await query(first.url, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 42 AS answer");

@@ -19,7 +19,7 @@ export async function scratchFolder(): Promise<string> {
   return folder;
 }
 
-/** A data folder that is still to be made, whose server is ended with the test. */
+/** A data folder that does not exist yet, whose server is stopped after the test. */
 export async function scratchDataDir(): Promise<string> {
   const dataDir = join(await scratchFolder(), "postgres");
   onTestFinished(async () => {
@@ -66,7 +66,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Waits for a fact, not for a time. */
+/** Waits for a condition, not for a duration. */
 export async function until(what: string, fact: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + 15_000;
   while (!fact()) {

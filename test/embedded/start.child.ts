@@ -1,4 +1,4 @@
-// A process that starts the embedded server, says so on standard output and waits to be told how to end.
+// A process that starts the embedded server, reports it on standard output and waits for a command to end.
 
 import { startEmbedded } from "../../src/embedded/start.js";
 import { systemWorld } from "../../src/kernel/system-world.js";

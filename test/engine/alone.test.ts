@@ -1,4 +1,4 @@
-// A node that is alone (`claiming: false`): hardly a renewal, nobody beside it, and its next start takes its runs back.
+// A node that is alone (`claiming: false`): hardly a renewal, no node next to it, and its next start reclaims its runs.
 
 import { expect, test } from "vitest";
 import { NotAlone } from "../../src/engine/not-alone.js";
@@ -14,7 +14,7 @@ onBothStores((bench) => {
   let envs = 0;
   const freshEnv = () => `alone-${++envs}`;
 
-  test("its claims are renewed once, for good, and never in doubt", async () => {
+  test("its claims are renewed once, without an end, and never in doubt", async () => {
     const gate = deferred<string>();
     const begun = deferred<void>();
     const long = workflow("long", async (ctx) => {
@@ -48,7 +48,7 @@ onBothStores((bench) => {
     await begun.promise;
     const leaseLeft = async () => ((await bench.store.runs.get(run.id))?.leaseUntil ?? 0) - Date.now();
     await expect.poll(leaseLeft, { timeout: 5_000 }).toBeGreaterThan(DAY_MS);
-    // Others keep house meanwhile, with leases that are long over.
+    // Other nodes do housekeeping long after an ordinary lease would have expired.
     await using other = await bench.open({ programs: [], env: freshEnv(), housekeeping: 20 });
     const taken: unknown[] = [];
     for (const one of [node, other]) one.on("run.reclaimed", (reclaimed) => taken.push(reclaimed));
@@ -61,7 +61,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("nothing starts beside it, and it starts beside nothing: both are told by whom", async () => {
+  test("no node starts next to it, and it starts next to no node: both errors name the other node", async () => {
     const env = freshEnv();
     const lone = await bench.open({ programs: [], env, claiming: false, name: "Lone", identity: "one" });
     const beside = bench.open({ programs: [], env, identity: "two" });
@@ -77,7 +77,7 @@ onBothStores((bench) => {
     await Promise.all([elsewhere.stop(), ordinary.stop()]);
   });
 
-  test("of ten that ask to be alone at the same moment one starts", async () => {
+  test("of ten nodes that ask to be alone at the same moment one starts", async () => {
     const env = freshEnv();
     const opening = Array.from({ length: 10 }, () => bench.open({ programs: [], env, claiming: false, lease: "30s" }));
     const outcomes = await Promise.allSettled(opening);
@@ -85,7 +85,7 @@ onBothStores((bench) => {
     for (const one of outcomes) if (one.status === "fulfilled") await one.value.stop();
   });
 
-  test("a cancel reaches a step that is under way, though nothing is renewed", async () => {
+  test("a cancel reaches a running step, though nothing is renewed", async () => {
     const begun = deferred<void>();
     const stuck = workflow("stuck", async (ctx) =>
       ctx.step("wait", ({ signal }) => {
@@ -102,7 +102,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a run whose step ignores the abort of a stop is left to a lease that has an end, and the next start takes it", async () => {
+  test("a run whose step ignores the abort of a stop is left with a finite lease, and the next start reclaims it", async () => {
     const begun = deferred<void>();
     let rounds = 0;
     const deaf = workflow("deaf", async (ctx) =>
@@ -125,12 +125,12 @@ onBothStores((bench) => {
     await next.stop();
   });
 
-  test("one that was taken for dead stops when it learns of it", async () => {
+  test("a lone node that was declared gone stops when it learns of it", async () => {
     const env = freshEnv();
     const node = await bench.open({ programs: [], env, claiming: false, housekeeping: 50 });
     const replaced = new Promise<unknown>((resolve) => node.on("node.replaced", resolve));
     const stopped = new Promise<unknown>((resolve) => node.on("node.stopped", resolve));
-    // What another's registration does that finds it silent.
+    // As the registration of another node does when it finds this one silent.
     await bench.store.nodes.stop(node.incarnation);
     expect(await replaced).toMatchObject({ error: { code: "NODE_REPLACED" } });
     await stopped;
@@ -143,7 +143,7 @@ onBothStores((bench) => {
     let lost = false;
     const housekeep = bench.store.housekeep.bind(bench.store);
     const store = bench.store as { housekeep: Store["housekeep"] };
-    // As if a failover had lost it: the store says so once.
+    // As if a failover had lost it: the store reports it once.
     const registered: unknown[] = [];
     const register = bench.store.nodes.register.bind(bench.store.nodes);
     (bench.store.nodes as { register: Store["nodes"]["register"] }).register = (one) => {

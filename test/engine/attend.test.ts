@@ -1,4 +1,4 @@
-// Nodes that are there are told of work at once, and are missed at once when they die.
+// Live nodes are woken at once when there is work, and are noticed at once when they die.
 
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, schema, pool } = testSchema();
-/** So slow that only a hint can be the reason when something happens soon. */
+/** So slow that only a wake can explain a quick reaction. */
 const SLOW = { pollInterval: "20s", pollMax: "20s", lease: "60s" } as const;
 const hello = workflow("hello", async (ctx) => ctx.step("greet", () => "hello"));
 let store: PostgresStore;
@@ -35,7 +35,7 @@ const attending = async () => {
   return rows.map(({ incarnation }) => incarnation as string);
 };
 
-describe("hints", () => {
+describe("wakes", () => {
   test("a run started by another process is picked up without waiting for the poll", async () => {
     await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hello], ...SLOW });
     await using starter = await createNode({ store, programs: [], ...SLOW });
@@ -55,7 +55,7 @@ describe("hints", () => {
     expect(await run.result({ timeout: "5s" })).toBe("hello");
   });
 
-  test("what an event has started is picked up at once, and so is a task whose needs have ended elsewhere", async () => {
+  test("what an event has started is picked up at once, and so is a task whose needs ended on another node", async () => {
     const seen = event<{ n: number }>()("seen");
     const told = workflow("told", { on: [on(seen)] }, async (_ctx, input) => input.n);
     const first = task(async () => 1);
@@ -76,13 +76,13 @@ describe("hints", () => {
     }
   });
 
-  test("without NOTIFY a process still tells its own nodes, and others find it when they look", async () => {
+  test("without NOTIFY a process still wakes its own nodes, and other processes find the run by polling", async () => {
     const quiet = openPostgres(url, { schema, notify: false });
     await using own = await createNode({ store: quiet, programs: [hello], ...SLOW });
     for (let i = 0; i < 3; i++) expect(await (await own.start(hello)).result({ timeout: "5s" })).toBe("hello");
   });
 
-  test("a hint left by a statement is told once, and never by one that made nothing", async () => {
+  test("a statement that makes runs claimable sends one wake, and one that makes none sends no wake", async () => {
     const heard: (readonly number[])[] = [];
     const other = openPostgres(url, { schema });
     const attendance = await other.attend({ incarnation: randomUUID(), onHint: (ids) => heard.push(ids) });
@@ -124,11 +124,11 @@ describe("presence", () => {
     return "taken over";
   });
 
-  test("the runs of a killed process are taken over long before its lease is over", async () => {
+  test("the runs of a killed process are taken over long before its lease expires", async () => {
     const victim = fork(compiled(join(import.meta.dirname, "attend.child.ts")), [url, schema], { execArgv: [] });
     await once(victim, "message");
     const inSecond = once(victim, "message");
-    // A client, not a node: the heir is the only one that can reclaim the run.
+    // A client, not a node: the successor is the only one that can reclaim the run.
     const run = await createClient({ store }).start(order);
     await inSecond;
     await using heir = await createNode({
@@ -171,7 +171,7 @@ describe("presence", () => {
   });
 });
 
-test("a claim that was taken away is told once, and its work is over", async () => {
+test("a lost claim is reported once, and its work ends", async () => {
   const hung = workflow("hung", async (ctx) => ctx.step("hang", () => new Promise<never>(() => {})));
   const settings = { ...SLOW, renewEvery: 50 };
   await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hung], ...settings });
@@ -179,7 +179,7 @@ test("a claim that was taken away is told once, and its work is over", async () 
   worker.on("claim.lost", (event) => lost.push(event));
   const run = await worker.start(hung);
   await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
-  // Far off, so that nobody claims it again.
+  // Far in the future, so that no node claims it again.
   await pool.query(
     `update ${schema}.runs set state = 'waiting', token = null, owner = null, lease_until = null,
        available_at = clock_timestamp() + interval '1 day' where id = $1`,
@@ -189,7 +189,7 @@ test("a claim that was taken away is told once, and its work is over", async () 
   expect(lost).toHaveLength(1);
 });
 
-test("nodes of two schemas in one database do not wait for each other's places", { timeout: 20_000 }, async () => {
+test("nodes of two schemas in one database do not wait for each other's locks", { timeout: 20_000 }, async () => {
   const others = [`${schema}_x`, `${schema}_y`].map((name) => openPostgres(url, { schema: name }));
   for (const other of others) await other.migrate();
   const there = await Promise.all(

@@ -1,4 +1,4 @@
-// When a claim loop looks for work: when it is woken, when something is due, and no oftener than it must.
+// When a claim loop claims: on a wake, when a run is due, and no more often than necessary.
 
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { systemWorld } from "../../src/kernel/system-world.js";
 import type { ClaimedRun, RunStore } from "../../src/store/contract/run/runs.js";
 import { createBus } from "../../src/telemetry/bus.js";
 
-/** So slow that nothing of what is seen here is a poll. */
+/** So slow that nothing seen here is a poll. */
 const SLOW = resolveSettings({ pollInterval: "60s", pollMax: "60s" }).settings;
 const loops: ClaimLoop[] = [];
 afterEach(async () => {
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A loop over a store that answers its looks with so many runs, one number after the other, then none. */
+/** A loop over a store that grants these numbers of runs, one per claim, then none. */
 function loopOver({
   size = 3,
   answers = [] as number[],
@@ -51,15 +51,15 @@ function loopOver({
   return { loop, looks, ends };
 }
 
-test("what became due after the last look is looked for at once, not at the next poll", async () => {
+test("a run that became due after the last claim is claimed at once, not at the next poll", async () => {
   const answers = [0, 1];
-  // Due since a millisecond: after the look, before the question.
+  // Due for a millisecond: after the claim, before the query for the next due time.
   const { looks } = loopOver({ answers, nextDue: async () => (answers.length > 0 ? -1 : null) });
   await expect.poll(() => looks.length, { timeout: 2_000 }).toBeGreaterThanOrEqual(2);
   expect(answers).toEqual([]);
 });
 
-test("what was due and was not handed out may be locked: it is looked for again soon, then ever less often", async () => {
+test("a due run that was not granted may be locked: the loop claims again soon, then less and less often", async () => {
   const { loop, looks } = loopOver({ nextDue: async () => -60_000 });
   await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(3);
   await pause(500);
@@ -70,7 +70,7 @@ test("what was due and was not handed out may be locked: it is looked for again 
   await expect.poll(() => looks.length - before, { timeout: 500, interval: 1 }).toBeGreaterThanOrEqual(4);
 });
 
-test("when a full node gets a free slot it looks at once; with room left, soon, and once for all that end together", async () => {
+test("a full node claims at once when a slot is free; with free slots left it claims soon, once for all runs that end together", async () => {
   const full = loopOver({ size: 2, answers: [2] });
   await expect.poll(() => full.ends.length).toBe(2);
   await pause(50);
@@ -89,7 +89,7 @@ test("when a full node gets a free slot it looks at once; with room left, soon, 
   expect(roomy.looks).toHaveLength(2);
 });
 
-test("a loop that is stopped in a pause ends, and looks no more", async () => {
+test("a loop that is stopped in a pause ends, and claims no more", async () => {
   const { loop, looks } = loopOver({ size: 50, answers: [1] });
   await pause(50);
   await loop.stop();
@@ -99,14 +99,14 @@ test("a loop that is stopped in a pause ends, and looks no more", async () => {
   expect([looks.length, loop.claiming]).toEqual([before, false]);
 });
 
-test("after a pause a node asks for its share, looks again, and then takes all it has room for", async () => {
+test("after a pause a node claims its share, then claims again for all its free slots", async () => {
   const { looks } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9] });
   await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(5);
   await pause(50);
   expect(looks).toEqual([5, 2, 2, 2, 9]);
 });
 
-test("a node that finds less than its share looks no further, and asks for its share the next time, too", async () => {
+test("a node that gets less than its share claims no further, and claims its share the next time, too", async () => {
   const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [3, 4] });
   await pause(50);
   expect(looks).toEqual([5]);
@@ -124,7 +124,7 @@ test("wakes do not shorten the pause in which others take their share", async ()
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
 });
 
-test("under a backlog a node that has no room for a while takes all it has room for, without a pause", async () => {
+test("under a backlog a node that was full for a while claims for all its free slots, without a pause", async () => {
   const { looks, ends } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9, 3, 1] });
   await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(5);
   await pause(50);

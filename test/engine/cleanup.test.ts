@@ -1,4 +1,4 @@
-// The clean-up loop: seldom, one node of an env at a time, one part after the other, never held up by a part that fails.
+// The clean-up loop: rare, one node of an env at a time, one part after the other, never stopped by a part that fails.
 
 import { expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
@@ -71,7 +71,7 @@ test("a disabled node removes nothing", async () => {
   expect(calls).toEqual([]);
 });
 
-test("a live run of 300 generations leaves a bounded number of rows, although nobody prunes", async () => {
+test("a live run of 300 generations leaves a bounded number of rows without a call of prune", async () => {
   const world = new VirtualWorld();
   const store = memoryStore({ world });
   const laps = workflow("laps", async (ctx, left: number): Promise<string> => {

@@ -27,7 +27,7 @@ function committer(answer: (commit: Commit, call: number) => CommitAnswer | Prom
 }
 
 describe("the committer", () => {
-  test("gives out sequence numbers when a flush leaves and merges parallel branches of one run", async () => {
+  test("assigns sequence numbers when a flush is sent and merges parallel branches of one run", async () => {
     const { calls, committer: c } = committer(accept);
     const writer = c.open(claim, 1);
     const seqs = await Promise.all(["a", "b", "c"].map((name) => writer.commit([step(name)])));
@@ -44,7 +44,7 @@ describe("the committer", () => {
     expect(calls.map((commits) => commits.map((commit) => commit.claim.runId))).toEqual([["x", "y", "z"]]);
   });
 
-  test("nothing follows what gives the claim back", async () => {
+  test("nothing is sent after a commit that releases the claim", async () => {
     const { calls, committer: c } = committer(accept);
     const writer = c.open(claim, 1);
     const both = await Promise.allSettled([writer.commit([done]), writer.commit([step("late")])]);
@@ -53,7 +53,7 @@ describe("the committer", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("a lost claim rejects everything that waits, and what comes later", async () => {
+  test("a lost claim rejects everything that waits or comes later", async () => {
     const { committer: c } = committer(() => ({ outcome: "lost" }));
     const writer = c.open(claim, 1);
     const all = await Promise.allSettled([writer.commit([step("a")]), writer.commit([step("b")])]);
@@ -68,12 +68,12 @@ describe("the committer", () => {
     expect(calls.map(([commit]) => commit!.expectedSeq)).toEqual([7, 7, 7]);
   });
 
-  test("a commit that had been written before counts as written", async () => {
+  test("a commit that was already written counts as written", async () => {
     const { committer: c } = committer(({ expectedSeq }) => ({ outcome: "recorded", seq: expectedSeq + 1 }));
     expect(await c.open(claim, 1).commit([step("a")])).toEqual({ seq: 2, inboxSeq: null });
   });
 
-  test("a journal that moved says where it is", async () => {
+  test("a commit at a wrong sequence is rejected with the journal's sequence", async () => {
     const { committer: c } = committer(() => ({ outcome: "moved", seq: 3 }));
     const error = await c
       .open(claim, 9)
@@ -83,7 +83,7 @@ describe("the committer", () => {
     expect(error).toMatchObject({ code: "JOURNAL_MOVED", seq: 3 });
   });
 
-  test("one bad commit of a run does not take its neighbours with it", async () => {
+  test("one bad commit of a run does not reject its neighbours", async () => {
     const bad = (commit: Commit) => commit.effects.some((e) => e.kind === "append" && e.entry.name === "bad");
     const { committer: c } = committer((commit) =>
       bad(commit) ? { outcome: "refused", error: new InvalidInput("x", "is bad") } : accept(commit),
@@ -109,7 +109,7 @@ describe("the committer", () => {
     expect(calls.map(([commit]) => commit!.effects.length)).toEqual([1, 1, 1]);
   });
 
-  test("a busy row is not asked for without a pause, also when its part goes alone", async () => {
+  test("a busy row is retried after a pause, also when its commit is sent alone", async () => {
     let first = true;
     const started = performance.now();
     const { calls, committer: c } = committer((commit) => {

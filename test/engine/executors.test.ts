@@ -1,4 +1,4 @@
-// Executors: who of a node works on which queue, each with slots of its own; what no rule serves is left to others.
+// Executors: which part of a node serves which queue, each with slots of its own; queues without a rule are left to other nodes.
 
 import { describe, expect, test } from "vitest";
 import type { NodeEvents } from "../../src/node/node-events.js";
@@ -10,7 +10,7 @@ import { onBothStores } from "../workflow/node-suite.js";
 
 onBothStores(
   (bench) => {
-    test("the first rule that fits a queue decides, and the claim tells who works on it", async () => {
+    test("the first rule that matches a queue decides, and the claim names the executor", async () => {
       const names = ["ml::train", "ml::other", "first::heavy_sort", "first::light"];
       const programs = names.map((name) => workflow(name, async () => name));
       const serve = [["ml::train", "gpu"], ["heavy_*", "big"], ["ml::*", "big"], "**"] as const;
@@ -39,7 +39,7 @@ onBothStores(
       await node.stop();
     });
 
-    test("a full executor keeps no other from claiming, and each works on as many runs as it has slots", async () => {
+    test("a full executor does not keep the others from claiming, and each executes as many runs as it has slots", async () => {
       const gate = deferred<void>();
       const [atWork, most] = [
         { gpu: 0, default: 0 },
@@ -70,7 +70,7 @@ onBothStores(
       await node.stop();
     });
 
-    test("what no rule serves is not claimed, is shown so, and goes to a node that serves it", async () => {
+    test("a run that no rule matches is not claimed, is marked so, and is claimed by a node that serves it", async () => {
       const mine = workflow("part::etl::load", async () => "mine");
       const others = workflow("part::ml::train", { queue: "part::ml::gpu" }, async () => "others");
       const bus = createBus<NodeEvents>();
@@ -104,7 +104,7 @@ onBothStores(
       await Promise.all([farm.stop(), box.stop()]);
     });
 
-    test("a stop hands back what every executor holds, and idle means all of them", async () => {
+    test("a stop hands back the runs of every executor, and a node is idle when all of them are", async () => {
       const gate = deferred<void>();
       let begun = 0;
       const hold = () => {
@@ -133,7 +133,7 @@ onBothStores(
   { perTest: true },
 );
 
-describe("what cannot be served is refused at the start", () => {
+describe("rules that cannot be served are rejected at the start", () => {
   const programs = [workflow("any", async () => {})];
   onBothStores((bench) => {
     const options = (part: object) => ({ programs, ...part }) as unknown as Omit<NodeOptions, "store">;
@@ -174,7 +174,7 @@ describe("what cannot be served is refused at the start", () => {
       await expect(opening).rejects.toThrow(problem);
     });
 
-    test("an executor to which nothing goes is warned of", async () => {
+    test("an executor that gets no program causes a warning", async () => {
       const node = await bench.open({ programs, executors: { default: 1, gpu: 1 }, serve: ["**", ["ml::*", "gpu"]] });
       expect(node.warnings).toContain("executors.gpu: no program of this node goes to it");
       await node.stop();

@@ -1,4 +1,4 @@
-// Housekeeping in virtual time: what a node may conclude from having watched, what it does when a round fails, and that no part
+// Housekeeping in virtual time: how long a node has watched, what it does when a round fails, and that no part
 // waits for another.
 
 import { expect, test } from "vitest";
@@ -92,7 +92,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   return { world, rounds, reclaims, begun, work, absent, modes, obeyed, presence, keeping, failed, stop };
 }
 
-test("each round says for how long the node has watched, from its start on", async () => {
+test("each round states for how long the node has watched, from its start", async () => {
   const { world, rounds, stop } = house();
   await world.advance(8_000);
   expect(rounds.length).toBeGreaterThanOrEqual(6);
@@ -101,7 +101,7 @@ test("each round says for how long the node has watched, from its start on", asy
   await stop();
 });
 
-test("after a round that failed the next one comes soon, and the node has watched since the first answer", async () => {
+test("after a failed round the next one comes soon, and the node has watched since the first answer", async () => {
   const { world, rounds, failed, stop } = house((at) => (at > 2_000 && at < 4_000 ? new Error("gone") : QUIET));
   await world.advance(9_000);
   const during = rounds.filter(({ at }) => at > 2_000 && at < 4_000);
@@ -116,7 +116,7 @@ test("after a round that failed the next one comes soon, and the node has watche
   await stop();
 });
 
-test("a round that was answered late is a gap, too: what is taken back then is judged as after a failure", async () => {
+test("a late answer to a round is a gap, too: reclaims are then judged as after a failure", async () => {
   const late = (at: number) => at > 1_500 && at < 2_600;
   const { world, rounds, reclaims, stop } = house(
     (at) => new Promise((resolve) => world.after(late(at) ? 5_000 : 0, () => resolve({ ...QUIET, orphans: late(at) }))),
@@ -127,7 +127,7 @@ test("a round that was answered late is a gap, too: what is taken back then is j
   await stop();
 });
 
-test("a slow answer delays no sign of life, and a node that is present doubts none of its claims", async () => {
+test("a slow answer delays no heartbeat, and a node that is present doubts none of its claims", async () => {
   const { world, rounds, presence, stop } = house(
     () => new Promise((resolve) => world.after(1_000, () => resolve(QUIET))),
   );
@@ -140,7 +140,7 @@ test("a slow answer delays no sign of life, and a node that is present doubts no
   await Promise.all([stop(), world.advance(1_000)]);
 });
 
-test("the next known deadline is slept on, and what became claimable is told at once", async () => {
+test("the loop sleeps until the next known deadline, and wakes claim loops at once when runs become claimable", async () => {
   const due = { wakeParked: async (at: number) => (at > 100 ? 1 : 0) };
   const { world, rounds, work, stop } = house(() => ({ ...QUIET, due: true, nextWakeMs: 120 }), due);
   await world.advance(130);
@@ -149,7 +149,7 @@ test("the next known deadline is slept on, and what became claimable is told at 
   await stop();
 });
 
-test("an answer that is older than what the node was told meanwhile is not obeyed", async () => {
+test("an answer older than the mode that the node received since is ignored", async () => {
   const old: ModeState = { mode: "full", overrides: {}, drain: null };
   const { world, modes, obeyed, stop } = house(() => {
     if (obeyed.length === 1) modes.set({ ...old, mode: "trigger_only" });
@@ -160,7 +160,7 @@ test("an answer that is older than what the node was told meanwhile is not obeye
   await stop();
 });
 
-test("a disabled node takes nothing from anybody", async () => {
+test("a disabled node reclaims nothing", async () => {
   const { world, reclaims, modes, stop } = house(() => ({ ...QUIET, orphans: true }));
   modes.set({ mode: "disabled", overrides: {}, drain: null });
   await world.advance(8_000);
@@ -168,7 +168,7 @@ test("a disabled node takes nothing from anybody", async () => {
   await stop();
 });
 
-test("a node takes back only when the round has found orphans", async () => {
+test("a node reclaims only when the round has found orphans", async () => {
   const { world, reclaims, stop } = house((at) => ({ ...QUIET, orphans: at > 3_000 && at < 5_000 }));
   await world.advance(8_000);
   expect(reclaims.length).toBeGreaterThanOrEqual(1);
@@ -177,7 +177,7 @@ test("a node takes back only when the round has found orphans", async () => {
 });
 
 test.each(["reclaim", "wakeParked", "admit", "expireDeferred"] as const)(
-  "while %s hangs, rounds go on, the other parts are done, and it is not begun again",
+  "while %s hangs, rounds continue, the other parts are done, and it is not begun again",
   async (hung) => {
     const all = { orphans: true, due: true, held: true, overdue: true };
     const { world, rounds, begun, stop } = house(() => ({ ...QUIET, ...all }), {
@@ -196,7 +196,7 @@ test.each(["reclaim", "wakeParked", "admit", "expireDeferred"] as const)(
   },
 );
 
-test("a part that fails is told, and begun again with the next round", async () => {
+test("a part that fails is reported, and begun again with the next round", async () => {
   const wrong = new Error("no");
   const { world, begun, failed, stop } = house(() => ({ ...QUIET, due: true, orphans: true }), {
     wakeParked: () => Promise.reject(wrong),
@@ -209,7 +209,7 @@ test("a part that fails is told, and begun again with the next round", async () 
   await stop();
 });
 
-test("a node that has lost its presence beats at once and then often, until it is back", async () => {
+test("a node that has lost its presence sends a heartbeat at once and then often, until it is back", async () => {
   const { world, rounds, presence, keeping, stop } = house();
   await world.advance(300);
   presence.change(false);
@@ -226,7 +226,7 @@ test("a node that has lost its presence beats at once and then often, until it i
   await stop();
 });
 
-test("a node whose presence the store does not know says it again; one that has lost it does not", async () => {
+test("a node whose presence the store does not know reports it again; one that has lost it does not", async () => {
   const { world, absent, presence, stop } = house(() => ({ ...QUIET, present: false }));
   await world.advance(1_500);
   const said = absent.length;

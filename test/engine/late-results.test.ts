@@ -1,5 +1,5 @@
-// Work that answers only after it was asked to stop, of every kind, on both stores: the answer may be a part of the work, so it
-// is dropped and the work is done again; unless the work says that it finishes whatever happens.
+// Work of every kind that returns only after it was aborted, on both stores: its result may be partial, so it is dropped and
+// the work is executed again, unless it has finishOnAbort.
 
 import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
@@ -16,7 +16,7 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { type Deferred, deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
-/** Answers a part as soon as it is aborted; the second time all of it, at once. */
+/** Returns a partial result as soon as it is aborted; the second time the whole one, at once. */
 class Work {
   calls = 0;
   readonly begun: Deferred<AbortSignal> = deferred();
@@ -34,7 +34,7 @@ const S = state<{ text: string; list?: string[] }>();
 interface Kind {
   readonly program: AnyDefinition;
   readonly input?: unknown;
-  /** What its run answers when its work answered `text`. */
+  /** The result of its run when its work returned `text`. */
   readonly answer: (text: string) => unknown;
 }
 
@@ -108,7 +108,7 @@ onBothStores(
   (bench) => {
     const open = (programs: readonly AnyDefinition[]) => bench.open({ programs });
 
-    describe.each(Object.keys(kinds))("%s that answers after the abort", (name) => {
+    describe.each(Object.keys(kinds))("%s that returns after the abort", (name) => {
       test("of a stopping node is done again elsewhere", async () => {
         const { work, kind, node, run } = await openKind(open, name, false);
         await node.stop({ grace: 50 });
@@ -140,7 +140,7 @@ onBothStores(
       [false, "all", 2],
       [true, "a part", 1],
     ])(
-      "an effect of a machine that answers after the abort, finishOnAbort %s",
+      "an effect of a machine that returns after the abort, finishOnAbort %s",
       async (finishOnAbort, answer, calls) => {
         const work = new Work();
         const definition = setup({
@@ -205,7 +205,7 @@ onBothStores(
       await other.stop();
     });
 
-    test("an at-most-once step that answers after the abort was interrupted", async () => {
+    test("an at-most-once step that returns after the abort counts as interrupted", async () => {
       const work = new Work();
       const once = workflow("late-once", (ctx) =>
         ctx.step("work", { atMostOnce: true }, ({ signal }) => work.run(signal)),

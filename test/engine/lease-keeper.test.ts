@@ -16,7 +16,7 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
 import { QUICK } from "../workflow/node-suite.js";
 
-/** A run under work whose lease would be over soon if nobody renewed it. */
+/** A run in progress whose lease expires soon unless it is renewed. */
 async function longWork(world: World, store: Store = memoryStore()) {
   const gate = deferred<string>();
   const begun = deferred<void>();
@@ -39,8 +39,8 @@ async function longWork(world: World, store: Store = memoryStore()) {
   return { node, run, gate, told, second, store };
 }
 
-describe("a keeper that is killed", () => {
-  test("in its round goes on with the next, and says so", async () => {
+describe("a keeper that throws", () => {
+  test("in a round reports it and runs the next round", async () => {
     let failures = 3;
     const world = {
       ...systemWorld(),
@@ -59,13 +59,13 @@ describe("a keeper that is killed", () => {
     await node.stop();
   });
 
-  test("outside its round is started again, and says so", async () => {
+  test("outside a round reports it and is started again", async () => {
     const real = systemWorld();
     let kills = 0;
     let armed = false;
     const world: World = {
       ...real,
-      // Only the keeper sleeps for exactly that long.
+      // Only the keeper sleeps for exactly this time.
       after(ms, callback) {
         if (ms === 50 && armed && kills < 3) {
           kills++;
@@ -86,7 +86,7 @@ describe("a keeper that is killed", () => {
   });
 });
 
-test("an event loop that is blocked for longer than a renewal interval is told", async () => {
+test("an event loop that is blocked for longer than a renewal interval is reported", async () => {
   const node = await createNode({ store: memoryStore(), programs: [], ...QUICK, renewEvery: 100 });
   const told: number[] = [];
   node.on("node.blocked", ({ lateMs }) => told.push(lateMs));
@@ -106,12 +106,12 @@ describe("a node that cannot renew for longer than its lease", () => {
       if (state.broken) throw new TypeError("no answer");
       return store.runs.renew(...all);
     };
-    // Nobody sweeps: the run is taken over only where the test says so.
+    // No node reclaims: the run is taken over only where the test does it.
     const reclaim: Store["reclaim"] = async () => [];
     return { state, inner: store, store: { ...store, reclaim, runs: { ...store.runs, renew } } };
   }
 
-  test("starts nothing new; the result of the step under way is accepted, and it goes on once it can renew", async () => {
+  test("starts nothing new; the result of the running step is accepted, and it continues once it can renew", async () => {
     const { state, store } = withBrokenRenewals();
     const { node, run, gate, told, second } = await longWork(systemWorld(), store);
     state.broken = true;
@@ -130,7 +130,7 @@ describe("a node that cannot renew for longer than its lease", () => {
     await node.stop();
   });
 
-  test("writes nothing once another has taken over, and says that the claim is lost", async () => {
+  test("writes nothing once another node has taken over, and reports the lost claim", async () => {
     const { state, store, inner } = withBrokenRenewals();
     const { node, run, gate, told, second } = await longWork(systemWorld(), store);
     state.broken = true;

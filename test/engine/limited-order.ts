@@ -1,4 +1,4 @@
-// A workflow with a limit of two per customer whose every attempt is written down with the database's own clock.
+// A workflow with a limit of two per customer that records every attempt with the database's own clock.
 
 import type pg from "pg";
 import { workflow } from "../../src/workflow/workflow.js";

@@ -65,7 +65,7 @@ test("three processes work off 200 runs, two of a customer at a time and never t
   expect(left.rows).toEqual([]);
 }, 90_000);
 
-test("a killed process leaves no slot behind: its run is taken over and the line goes on", async () => {
+test("a killed process leaves no slot behind: its run is taken over and the line moves", async () => {
   for (const child of children.splice(0)) {
     child.send("stop");
     await once(child, "exit");

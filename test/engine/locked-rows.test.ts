@@ -1,4 +1,4 @@
-// Somebody else's transaction holds a lock on a row: every other part of housekeeping goes on, and so does every other run.
+// A foreign transaction holds a lock on a row: every other part of housekeeping continues, and so does every other run.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
@@ -27,7 +27,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((node) => node.stop({ grace: 0 })));
 });
 
-/** Its one slot becomes free when the test says so. */
+/** Its one slot becomes free when the test releases it. */
 let gate = deferred<void>();
 const limited = workflow("limited", { concurrency: 1 }, async (ctx) => ctx.step("wait", () => gate.promise));
 const rated = workflow("rated", { rate: { limit: 1, per: "2s" } }, async () => "rated");
@@ -59,7 +59,7 @@ async function hold(sql: string): Promise<number> {
 
 const inEnv = (env: string) => `(select id from {s}.claim_groups where env = '${env}')`;
 
-/** Which rows the outsider holds, given the env; each of them is there when it asks. */
+/** Which rows the foreign transaction locks, given the env; each of them exists when it does. */
 const LOCKS: Readonly<Record<string, (env: string) => string>> = {
   "runs that wait under a limit": (env) =>
     `select from {s}.runs where state = 'held' and claim_group in ${inEnv(env)} for update`,
@@ -68,20 +68,20 @@ const LOCKS: Readonly<Record<string, (env: string) => string>> = {
   "parked runs with messages": (env) =>
     `select from {s}.runs r where state = 'parked' and claim_group in ${inEnv(env)}
        and exists (select from {s}.inbox i where i.run_id = r.id) for update`,
-  "messages nobody has read": () => "select from {s}.inbox for update",
+  "unread messages": () => "select from {s}.inbox for update",
   "rows of nodes": (env) => `select from {s}.nodes where env = '${env}' for update`,
-  "runs that nobody took in time": () => "select from {s}.deferred_runs for update",
-  "where windows begin": () => "select from {s}.meta for update",
+  "overdue deferred runs": () => "select from {s}.deferred_runs for update",
+  "the cursors of windows": () => "select from {s}.meta for update",
   "claim groups": (env) => `select from {s}.claim_groups where env = '${env}' for share`,
 };
 
 test.each(Object.keys(LOCKS))(
-  "while an outsider holds %s, a killed node's run is taken over and sleeps end in time",
+  "while a foreign transaction holds %s, a killed node's run is taken over and sleeps end in time",
   { timeout: 60_000 },
   async (which) => {
     const env = `locked-${randomUUID()}`;
     gate = deferred<void>();
-    // Somewhere behind all mail: the next round begins at the first again, and writes it down.
+    // A cursor after all messages: the next round begins at the first one again, and stores that.
     await pool.query(`insert into ${schema}.meta values ('mail_place', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       on conflict (key) do update set value = excluded.value`);
     const node = await open(env, "one", { lease: "3s" });
@@ -91,7 +91,7 @@ test.each(Object.keys(LOCKS))(
     for (let i = 0; i < 4; i++) await node.start(rated);
     const parked = await node.start(listening);
     await expect.poll(async () => (await parked.status()).state, { timeout: 5_000 }).toBe("parked");
-    // A message that arrived without a ring: housekeeping finds it.
+    // A message that arrived without a wake: housekeeping finds it.
     await pool.query(
       `insert into ${schema}.inbox (run_id, key, message_id, kind, name, at)
        values ($1, 'child:x', gen_random_uuid(), 'child', 'x', clock_timestamp())`,
@@ -115,12 +115,12 @@ test.each(Object.keys(LOCKS))(
   },
 );
 
-/** Of a process that is gone without a trace, and whose lease is over in a moment. */
+/** The run of a process that is gone without a trace, and whose lease expires in a moment. */
 async function claimedByTheDead(env: string): Promise<string> {
   const group = { env, stack: null, queue: "hanging", program: "hanging", version: null };
   const id = `00000000-0000-7000-8000-${randomUUID().slice(24)}`;
   const input = { codec: "json", data: "null" };
-  // Claimed in the same moment in which it is there: nobody else hears of it.
+  // Claimed as soon as it is inserted: no other node is woken.
   await pool.query(`insert into ${schema}.paused_queues values ($1, 'hanging', now(), 'me')`, [env]);
   await store.runs.insert([{ id, group, priority: 0, delayMs: 0, crashLimit: 100, input }]);
   await pool.query(
@@ -133,7 +133,7 @@ async function claimedByTheDead(env: string): Promise<string> {
 }
 
 describe("a line whose head is locked", () => {
-  test("waits, and no other line does; released, it goes on in order", { timeout: 60_000 }, async () => {
+  test("waits, and no other line does; released, it moves in order", { timeout: 60_000 }, async () => {
     const env = `line-${randomUUID()}`;
     const group = { env, stack: null, queue: "serial", program: "serial", version: null };
     const newRun = (key: string) => {

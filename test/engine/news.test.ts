@@ -1,4 +1,4 @@
-// What somebody's own transaction leaves for a node is found at once, not at the next housekeeping.
+// What a caller's transaction leaves for a node is found at once, not at the next housekeeping.
 
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,7 +12,7 @@ const { url, schema } = testSchema();
 const paid = signal<number>("paid");
 const waits = workflow("waits", async (ctx) => ctx.waitFor(paid));
 const limited = workflow("limited", { concurrency: 1 }, async () => "done");
-/** Nothing else would find it before the tests have given up. */
+/** Nothing else would find it before the tests time out. */
 const SLOW = { housekeeping: "60s", pollInterval: "60s", pollMax: "60s", lease: "90s" } as const;
 let store: PostgresStore;
 let node: Node;
@@ -47,7 +47,7 @@ test("a signal sent in a transaction wakes its run", async () => {
   }
 });
 
-test("a run that is handed back and a child that is started are told to other processes at once", async () => {
+test("a run that is handed back and a child that is started wake other processes at once", async () => {
   const child = workflow("child", async () => "child");
   const parent = workflow("parent", async (ctx) => ctx.child(child, undefined));
   const far = openPostgres(url, { schema });
@@ -76,7 +76,7 @@ test("a run that is handed back and a child that is started are told to other pr
   await far.close();
 });
 
-test("a run that another node's housekeeping wakes is told to those who have its program", async () => {
+test("a run that becomes claimable by another node's housekeeping wakes the nodes that have its program", async () => {
   const naps = workflow("naps", async (ctx) => {
     await ctx.sleep("nap", 300);
     return "awake";
@@ -100,7 +100,7 @@ test("a limited run started in a transaction is admitted", async () => {
   expect(await node.run(id).result({ timeout: "10s" })).toBe("done");
 });
 
-test("with notifications switched off nothing is told, and everything is found by looking", async () => {
+test("with notifications switched off nothing is woken, and everything is found by polling", async () => {
   const quiet = openPostgres(url, { schema, notify: false });
   const listener = new pg.Client({ connectionString: url });
   await listener.connect();

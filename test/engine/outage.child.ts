@@ -1,4 +1,4 @@
-// A node process at default settings, for the test that takes its database away; tells what happens to its work.
+// A node process at default settings, for the test that stops its database; reports what happens to its work.
 
 import { setTimeout as pass } from "node:timers/promises";
 import { createNode, workflow } from "../../src/index.js";

@@ -1,4 +1,4 @@
-// The database goes away for longer than a lease, under load: the nodes wait for it, and go on as if nothing had been.
+// The database goes away for longer than a lease, under load: the nodes wait for it, and then continue.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -73,7 +73,7 @@ async function endedBetween(moment: string, fromMs: number, toMs: number): Promi
 
 const databaseTime = async () => (await database.query<{ at: string }>("select clock_timestamp()::text as at"))[0]!.at;
 
-test("twenty seconds without a database cost the time and nothing else", { timeout: 120_000 }, async () => {
+test("twenty seconds without a database cost only that time", { timeout: 120_000 }, async () => {
   await Promise.all(NODES.map(spawn));
   const longRuns = await Promise.all(NODES.flatMap((_) => [client.start(long, 30_000), client.start(long, 30_000)]));
   await expect.poll(() => count("long begun"), { timeout: 20_000 }).toBe(longRuns.length);
@@ -96,7 +96,9 @@ test("twenty seconds without a database cost the time and nothing else", { timeo
   }
   expect(Math.max(...windows) / before, `runs per ms: ${before} before, then ${windows}`).toBeGreaterThanOrEqual(0.9);
   for (const node of NODES) {
-    expect(told.filter((one) => one.node === node).length, `${node} goes on`).toBeGreaterThan(settledBefore.get(node)!);
+    expect(told.filter((one) => one.node === node).length, `${node} continues`).toBeGreaterThan(
+      settledBefore.get(node)!,
+    );
   }
   for (const run of longRuns) await run.result({ timeout: "30s" });
 

@@ -1,4 +1,4 @@
-// What a node concludes about itself: in doubt before others can have taken it for gone, and until its claims are confirmed.
+// What a node concludes about itself: in doubt before others can have declared it gone, and until its claims are confirmed.
 
 import { expect, test } from "vitest";
 import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
@@ -22,7 +22,7 @@ function scene() {
   return { world, presence, beat, doubts };
 }
 
-test("a node that is present, or was heard of a moment ago, doubts nothing", async () => {
+test("a node that is present, or sent a heartbeat a moment ago, doubts nothing", async () => {
   const { world, presence, beat, doubts } = scene();
   for (let i = 0; i < 10; i++) {
     await world.advance(1_200);
@@ -37,7 +37,7 @@ test("a node that is present, or was heard of a moment ago, doubts nothing", asy
   expect(doubts(0)).toBe(false);
 });
 
-test("missing and not heard of, it doubts its claims before others can have taken them", async () => {
+test("a node without presence and heartbeats doubts its claims before others can have reclaimed them", async () => {
   const { world, presence, doubts } = scene();
   await world.advance(500);
   presence.change(false);
@@ -46,7 +46,7 @@ test("missing and not heard of, it doubts its claims before others can have take
   expect(doubts(world.monotonicNow())).toBe(true);
 });
 
-test("a beat that had no answer is as bad as a lost presence", async () => {
+test("a heartbeat without an answer is as bad as a lost presence", async () => {
   const { world, presence, doubts } = scene();
   await world.advance(1_000);
   presence.beating();
@@ -55,7 +55,7 @@ test("a beat that had no answer is as bad as a lost presence", async () => {
   expect(doubts(0)).toBe(true);
 });
 
-test("heard of again, it still doubts claims until they are confirmed themselves", async () => {
+test("after a new heartbeat, a node still doubts each claim until it is confirmed", async () => {
   const { world, presence, beat, doubts } = scene();
   presence.change(false);
   await world.advance(5_000);
@@ -69,7 +69,7 @@ test("heard of again, it still doubts claims until they are confirmed themselves
   expect(doubts(world.monotonicNow())).toBe(false);
 });
 
-test("a presence that is back without a word in between leaves the claims in doubt", async () => {
+test("a presence that is back without a heartbeat in between leaves the claims in doubt", async () => {
   const { world, presence, doubts } = scene();
   presence.change(false);
   await world.advance(5_000);
@@ -77,7 +77,7 @@ test("a presence that is back without a word in between leaves the claims in dou
   expect(doubts(4_999)).toBe(true);
 });
 
-test("a process that was stopped for so long does not trust the presence it had before", async () => {
+test("a process that was stopped for that long does not trust the presence it had before", async () => {
   const { world, beat, doubts } = scene();
   await world.advance(SILENCE_MS);
   expect(doubts(0)).toBe(true);
@@ -86,7 +86,7 @@ test("a process that was stopped for so long does not trust the presence it had 
   expect(doubts(world.monotonicNow())).toBe(false);
 });
 
-test("a node that nobody judges by its presence doubts nothing", async () => {
+test("a node that is not judged by its presence doubts nothing", async () => {
   const world = new VirtualWorld();
   const presence = new OwnPresence(world, SETTINGS);
   presence.change(false);

@@ -1,5 +1,5 @@
-// Whose a run is while connections break: a node that lives keeps its claims, a node that is cut off begins nothing, and a foreign
-// env takes nothing from anybody.
+// Ownership of runs while connections break: a live node keeps its claims, a node that is cut off begins nothing, and another
+// env reclaims nothing.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
@@ -64,7 +64,7 @@ const isPresent = async (node: Node) => {
   return rows.length > 0;
 };
 
-test("a live node whose presence cannot be opened again is not robbed while its other connections work", {
+test("a live node whose presence cannot be opened again keeps its claims while its other connections work", {
   timeout: 60_000,
 }, async () => {
   const env = `refused-${randomUUID()}`;
@@ -97,7 +97,7 @@ test("a live node whose presence cannot be opened again is not robbed while its 
   await expect.poll(() => isPresent(worker), { timeout: 5_000 }).toBe(true);
 });
 
-test("a node that is cut off begins nothing once it can have been replaced, and goes on when its claims are confirmed", {
+test("a node that is cut off begins nothing once it can have been replaced, and continues when its claims are confirmed", {
   timeout: 60_000,
 }, async () => {
   const env = `cut-${randomUUID()}`;
@@ -138,7 +138,7 @@ test("a node that is cut off begins nothing once it can have been replaced, and 
   expect(["cut", "heir"]).toContain(await next.result({ timeout: "15s" }));
 });
 
-test("taking back is never repeated through an outage: what was seen before it says nothing after it", {
+test("a reclaim is never repeated through an outage: what was seen before it means nothing after it", {
   timeout: 20_000,
 }, async () => {
   const cut = openPostgres(proxy.url(url), { schema });

@@ -44,7 +44,7 @@ async function windowsSoFar(): Promise<number> {
 }
 
 test(
-  "five processes, one of them killed again and again: every window has exactly one run, and it is done",
+  "five processes, one of them killed again and again: every window has exactly one run, and it completes",
   async () => {
     const alive = await Promise.all(Array.from({ length: NODES }, startNode));
     while ((await windowsSoFar()) < WINDOWS - 3) {
@@ -73,7 +73,7 @@ test(
     console.log(
       `${WINDOWS} windows, ${started - NODES} kills; late by ${Math.round(late[late.length >> 1]!)} ms (median)`,
     );
-    // Slept on, not polled for: a node that only looks now and then is late by seconds.
+    // The scheduler sleeps until a window: a node that polls now and then is late by seconds.
     expect(late[late.length >> 1]).toBeLessThan(800);
   },
   60_000 + WINDOWS * 1000,

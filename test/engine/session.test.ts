@@ -1,4 +1,4 @@
-// A session in virtual time: a transaction that has to be done again is done only while the lease runs.
+// A session in virtual time: a transaction is repeated only while the lease is valid.
 
 import { expect, test } from "vitest";
 import { Committer } from "../../src/engine/committer.js";
@@ -51,7 +51,7 @@ function scene(lostAfterMs: number) {
   return { world, session, attempts, transact };
 }
 
-test("a transaction is done again when its connection broke", async () => {
+test("a transaction is repeated when its connection broke", async () => {
   const { world, attempts, transact } = scene(100);
   const done = transact();
   await world.advance(500);
@@ -59,7 +59,7 @@ test("a transaction is done again when its connection broke", async () => {
   expect(await done).toMatchObject({ seq: 2 });
 });
 
-test("a transaction is not done again while the lease is in doubt", async () => {
+test("a transaction is not repeated while the lease is in doubt", async () => {
   const { world, session, attempts, transact } = scene(2_000);
   const done = transact();
   await world.advance(5_000);
@@ -70,7 +70,7 @@ test("a transaction is not done again while the lease is in doubt", async () => 
   expect(await done).toMatchObject({ seq: 2 });
 });
 
-test("a transaction is not done again once the claim is lost", async () => {
+test("a transaction is not repeated once the claim is lost", async () => {
   const { world, session, attempts, transact } = scene(2_000);
   const done = transact();
   const ended = expect(done).rejects.toMatchObject({ code: "CLAIM_LOST" });
@@ -81,7 +81,7 @@ test("a transaction is not done again once the claim is lost", async () => {
   expect(attempts).toEqual([0]);
 });
 
-test("a timeout sent to the own inbox is news, and is not taken for a message that was heard", async () => {
+test("a timeout sent to the run's own inbox is news, and does not count as a message that was read", async () => {
   const { session } = scene(0);
   const news = session.changed();
   await session.sendTimeout("wait:permit:1", "permit");
@@ -91,7 +91,7 @@ test("a timeout sent to the own inbox is news, and is not taken for a message th
   expect(session.inboxSeq).toBe(0);
 });
 
-test("a commit that is told that the claim is lost ends all work on the run at once", async () => {
+test("a commit refused for a lost claim ends all work on the run at once", async () => {
   const { world, session } = scene(0);
   const ended = session.commit([{ kind: "handBack" }]).catch((error: { code: string }) => error.code);
   await world.advance(10);
@@ -104,7 +104,7 @@ test("a run that a failover has lost after it was granted is a lost claim, and n
   await expect(session.history(true)).rejects.toMatchObject({ code: "CLAIM_LOST" });
 });
 
-test("an inbox number that falls is news, and so is the next message that gets the number again", async () => {
+test("a lower inbox number is news, and so is the next message with the same number", async () => {
   const { session } = scene(0);
   const unread: number[] = [];
   session.unread = async () => {

@@ -1,4 +1,4 @@
-// How a node stops: nothing new, steps under way end, then they are aborted; what has ended is handed back, the rest is not.
+// How a node stops: it begins nothing, running steps may end, then they are aborted; runs without a running step are handed back.
 
 import { expect, test } from "vitest";
 import { createNode } from "../../src/node/create-node.js";
@@ -9,7 +9,7 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { type Deferred, deferred } from "../harness/deferred.js";
 import { onBothStores, QUICK } from "../workflow/node-suite.js";
 
-test("a node whose database is away stops soon after its grace, not when the database is back", async () => {
+test("a node whose database is unavailable stops soon after its grace, not when the database is back", async () => {
   const store = memoryStore();
   const away = () => new Promise<never>(() => {});
   const gate = deferred<void>();
@@ -101,7 +101,7 @@ onBothStores((bench) => {
     await late.cancel();
   });
 
-  test("after the grace the step is aborted; one that gives in is no failure, and its run is handed back", async () => {
+  test("after the grace the step is aborted; one that obeys is no failure, and its run is handed back", async () => {
     renew();
     const node = await bench.open({ programs: [work] });
     const run = await node.start(work, 1);
@@ -120,7 +120,7 @@ onBothStores((bench) => {
     await other.stop();
   });
 
-  test("a step that ends with a result when it is aborted has none: its run is handed back without it", async () => {
+  test("the result of a step that was aborted is dropped: its run is handed back without it", async () => {
     renew();
     const node = await bench.open({ programs: [work] });
     const run = await node.start(work, 1);
@@ -186,7 +186,7 @@ onBothStores((bench) => {
     const back: string[] = [];
     node.on("run.handed_back", ({ runId }) => back.push(runId));
     const stopped = node.stop({ grace: "20s" });
-    // The two that work go on; the two that had not begun are free before those end.
+    // The two that work continue; the two that had not begun are free before those end.
     await expect.poll(states, { timeout: 10_000 }).toEqual(["running", "running", "waiting", "waiting", "waiting"]);
     expect(new Set(back)).toEqual(new Set(runs.slice(2, 4).map(({ id }) => id)));
     expect(await kinds(runs[2]!.id)).toEqual(["start", "handed-back"]);
@@ -195,7 +195,7 @@ onBothStores((bench) => {
     await Promise.all(runs.map((run) => run.cancel()));
   });
 
-  test("a slot that comes free goes to a run claimed ahead, and no more than the slots are worked on", async () => {
+  test("a free slot goes to a run claimed ahead, and no more runs than slots are executed", async () => {
     let now = 0;
     let most = 0;
     const brief = workflow("stop-brief", async (ctx) =>

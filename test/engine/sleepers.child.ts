@@ -1,4 +1,4 @@
-// A node process with thousands of sleeping runs; tells what they cost it. Run with --expose-gc.
+// A node process with thousands of sleeping runs; reports what they cost it. Run with --expose-gc.
 
 import { setTimeout as pass } from "node:timers/promises";
 import pg from "pg";
@@ -47,7 +47,7 @@ const node = await createNode({ store, programs: [nap], concurrency: 50 });
 await putToSleep(node, Number(warmUp));
 const before = await heapAfterGc();
 await putToSleep(node, Number(count));
-// What the last of them set off (looks for more work) is over after that.
+// The claims that the last of them triggered have ended by then.
 await pass(2_000);
 sent.length = 0;
 await pass(Number(watchMs));

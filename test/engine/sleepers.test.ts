@@ -28,7 +28,7 @@ test("10,000 sleeping runs cost a node no memory and no statements", { timeout: 
   const { rows } = await pool.query(`select state, count(*)::int as n from ${schema}.runs group by state`);
   expect(rows).toEqual([{ state: "parked", n: SLEEPING + WARM_UP }]);
   expect(active).toBe(0);
-  // Nothing but a round of housekeeping each second, the poll behind the hints, and every half minute what it declares.
+  // Only a round of housekeeping each second, the fallback poll, and every half minute its declarations.
   const names = new Set<string>(statements.map((name: string) => name.replace(/^hf_[0-9a-f]{6}_/, "")));
   expect(names).toContain("housekeep");
   expect(["claim_runs", "next_due", "housekeep", "retire_subscriptions"]).toEqual(expect.arrayContaining([...names]));

@@ -1,4 +1,4 @@
-// A suspect is executed alone: what runs may end first, what has not begun is handed back, and nothing else is claimed for a while.
+// A suspect is executed alone: running runs may end first, unstarted ones are handed back, and nothing else is claimed for a while.
 
 import { expect, test } from "vitest";
 import { aloneMs, Solitary } from "../../src/engine/claiming/solitary.js";
@@ -32,7 +32,7 @@ function scene() {
   return { world, node, solitary, session, log, execute, end: () => end() };
 }
 
-test("one suspect at a time: no second claim may bring one until the first has left", async () => {
+test("one suspect at a time: no claim may grant another until the first has ended", async () => {
   const { world, solitary, execute, end } = scene();
   expect(solitary.ask()).toBe(1);
   expect(solitary.ask()).toBe(0);
@@ -46,7 +46,7 @@ test("one suspect at a time: no second claim may bring one until the first has l
   expect([solitary.isClosed, solitary.ask()]).toEqual([false, 1]);
 });
 
-test("others may end first, for five seconds at most; what has not begun is handed back at once", async () => {
+test("others may end first, for five seconds at most; unstarted runs are handed back at once", async () => {
   const { world, node, solitary, log, execute } = scene();
   node.active = 3;
   void execute();
@@ -65,7 +65,7 @@ test("others may end first, for five seconds at most; what has not begun is hand
   expect(other.log).toHaveLength(1);
 });
 
-test("a suspect that takes long does not idle its node, and is still the only one", async () => {
+test("a long suspect does not idle its node, and is still the only suspect", async () => {
   const { world, node, solitary, execute, end } = scene();
   const done = execute();
   await world.advance(29_000);

@@ -1,4 +1,4 @@
-// A cancel or a pause that was answered: from then on nothing of that run begins, on whatever node, on both stores.
+// After a cancel or a pause has returned, nothing of that run begins, on any node, on both stores.
 
 import { describe, expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
@@ -85,7 +85,7 @@ const kinds: Record<string, (entries: Entries) => Kind> = {
           () => Array.from({ length: 2_000 }, (_, i) => i),
           async (ctx, item) => {
             entries.note(ctx.runId);
-            // Without it, all items of the memory store are done before the last pause of a round is sent.
+            // Without it, all items on the memory store end before the last pause of a round is sent.
             await pause(2);
             return item;
           },
@@ -128,7 +128,7 @@ onBothStores(
         return { entries, node, ...kind };
       };
 
-      test("begins nothing after a cancel was answered", async () => {
+      test("begins nothing after a cancel has returned", async () => {
         const { entries, node, program, input } = await open();
         for (let round = 0; round < ROUNDS; round++) {
           const run: RunHandle<unknown> = await node.start(program, input);
@@ -145,7 +145,7 @@ onBothStores(
         }
       });
 
-      test("begins nothing after a pause was answered, and goes on when it is resumed", async () => {
+      test("begins nothing after a pause has returned, and continues when it is resumed", async () => {
         const { entries, node, program, input } = await open();
         const run: RunHandle<unknown> = await node.start(program, input);
         for (let round = 0; round < ROUNDS; round++) {
@@ -165,7 +165,7 @@ onBothStores(
       });
     });
 
-    test("a run whose step takes long is asked at once, not with its next renewal", async () => {
+    test("a run with a long step is asked to stop at once, not with its next renewal", async () => {
       const begun = deferred<void>();
       const long = workflow("stop-long", (ctx) =>
         ctx.step("long", ({ signal }) => {
@@ -210,7 +210,7 @@ onBothStores(
       await first.result({ timeout: "10s" });
     });
 
-    test("a pause that comes when the run has ended, or while it ends, says so", async () => {
+    test("a pause that comes when the run has ended, or while it ends, reports it", async () => {
       const quick = workflow("stop-quick", (ctx) => ctx.step("one", () => 1));
       const node = await bench.open({ programs: [quick] });
       const seen = new Set<string>();
@@ -265,7 +265,7 @@ onBothStores(
       },
     );
 
-    test("a holder that hears nothing does not keep the caller waiting: the answer says that it did not acknowledge", async () => {
+    test("a holder that never acknowledges does not keep the caller waiting: the result has acknowledged: false", async () => {
       const [groupId] = await bench.store.runs.groupIds([
         { env: "default", stack: null, queue: "stop-deaf", program: "stop-deaf", version: null },
       ]);

@@ -1,4 +1,4 @@
-// One active sweeper: of several nodes one takes back the runs of the dead; when it dies, another does.
+// One active sweeper: of several nodes one reclaims the runs of dead nodes; when it dies, another does.
 
 import { expect, test } from "vitest";
 import type { Node } from "../../src/node/create-node.js";
@@ -9,7 +9,7 @@ const HOUSE_MS = 500;
 onBothStores((bench) => {
   const group = { env: "default", stack: null, queue: "lost", program: "lost", version: null };
 
-  /** Claimed by somebody who is gone, with a lease that is over at once. */
+  /** Claimed by a node that is gone, with a lease that expires at once. */
   async function loseRun(): Promise<string> {
     const id = `00000000-0000-7000-8000-${crypto.randomUUID().slice(24)}`;
     const input = { codec: "json", data: "1" };
@@ -49,7 +49,7 @@ onBothStores((bench) => {
     for (const node of nodes.values()) await node.stop();
   });
 
-  test("a sweeper that dies without a word is followed by another when its lease is over, not before", async () => {
+  test("a sweeper that dies is replaced by another when its lease expires, not before", async () => {
     const request = { env: "default", key: "holdfast.sweeper", owner: "dead", token: crypto.randomUUID() };
     const answer = await bench.store.leases.acquire({ ...request, leaseMs: 1_200 });
     expect(answer.outcome).not.toBe("busy");

@@ -1,4 +1,4 @@
-// The watcher looks for many waiters at once, seldom while nothing happens, and misses none of them.
+// The watcher polls for many waiters at once, rarely while nothing happens, and misses none of them.
 
 import { describe, expect, test } from "vitest";
 import { RunWatcher, runWatcher } from "../../src/client/run-watcher.js";
@@ -48,7 +48,7 @@ function scene(values: Map<string, number>, delayMs = 0) {
 }
 
 describe("the watcher", () => {
-  test("looks at once for one waiter, then ever less often, and not at all when none is left", async () => {
+  test("polls at once for one waiter, then less and less often, and not at all when none is left", async () => {
     const values = new Map<string, number>();
     const { world, looks, until } = scene(values);
     const done = until("a", 1);
@@ -65,11 +65,11 @@ describe("the watcher", () => {
     expect(looks.length).toBe(count);
   });
 
-  test("looks at thousands of keys with at most 20 statements a second, and 3 when nothing happens", async () => {
+  test("polls thousands of keys with at most 20 statements a second, and 3 when nothing happens", async () => {
     const values = new Map<string, number>();
     const { world, looks, until } = scene(values);
     const ends: Promise<number>[] = [];
-    // They come one after the other, so that each has a rhythm of its own.
+    // They arrive one after the other, so that each has a rhythm of its own.
     for (let i = 0; i < 1_500; i++) {
       ends.push(until(`k${i}`, 1));
       await world.advance(2);
@@ -84,12 +84,12 @@ describe("the watcher", () => {
     expect(Math.max(...(await Promise.all(ends))) - changedAt).toBeLessThanOrEqual(1_000);
   });
 
-  test("looks at every key of more than fit into one statement", async () => {
+  test("polls every key when they do not fit into one statement", async () => {
     const values = new Map<string, number>();
     const { world, looks, until } = scene(values);
     const ends = Array.from({ length: 4_500 }, (_, i) => until(`k${i}`, 1));
     await world.advance(5_000);
-    // The last one, while all before it wait on.
+    // The last one, while all before it keep waiting.
     values.set("k4499", 1);
     await world.advance(2_000);
     await ends[4_499];
@@ -99,14 +99,14 @@ describe("the watcher", () => {
     expect(Math.max(...looks.map(({ keys }) => keys.length))).toBe(2_000);
   });
 
-  test("looks at once when this process has changed a key, and again when that came while a look was under way", async () => {
+  test("polls at once when this process has changed a key, and again when the change came during a poll", async () => {
     const values = new Map<string, number>();
     const { world, watcher, until } = scene(values, 5);
     const done = until("a", 1);
     await world.advance(10_000);
     watcher.wake("a");
     await world.advance(1);
-    // The look that is under way has read the old value.
+    // The running poll has read the old value.
     values.set("a", 1);
     watcher.wake("a");
     const wokenAt = world.monotonicNow();
@@ -114,7 +114,7 @@ describe("the watcher", () => {
     expect((await done) - wokenAt).toBeLessThanOrEqual(10);
   });
 
-  test("a look that fails reaches everyone it was made for, and the next waiter is served", async () => {
+  test("a failed poll rejects all its waiters, and the next waiter is served", async () => {
     const values = new Map([["b", 1]]);
     const { world, failing, until } = scene(values);
     failing.with = new Error("away");
@@ -142,7 +142,7 @@ describe("waiting for runs", () => {
     expect(runWatcher(memoryStore({ world }), world)).not.toBe(runWatcher(store, world));
   });
 
-  test("times out on time, looks at least once, and leaves no timer behind", async () => {
+  test("times out on time, polls at least once, and leaves no timer behind", async () => {
     const { world, store, watcher } = open();
     const [run] = newRuns(1);
     await store.runs.insert([run!]);
@@ -162,7 +162,7 @@ describe("waiting for runs", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("times out although the store does not answer, and fails with what the store fails with", async () => {
+  test("times out although the store does not answer, and rejects with the store's error", async () => {
     const { world, store } = open();
     const silent = { ...store, runs: { ...store.runs, glance: () => new Promise<never>(() => {}) } } as Store;
     const wait = new RunWatcher(silent, world).untilEnded(world.id(), 500);

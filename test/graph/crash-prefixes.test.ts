@@ -1,5 +1,5 @@
-// A crash after any entry of the journal: whoever goes on does what is left, nothing that was recorded, and never passes a gate
-// that nobody opened. The journal of a run that ended is cut at every entry, and a run with that journal goes on.
+// A crash after any entry of the journal: the next node does what is left, nothing that was recorded, and never passes a gate
+// without a decision. The journal of an ended run is cut at every entry, and a run with that journal continues.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/run-handle.js";
@@ -82,7 +82,7 @@ const journey = graph("journey", {
   limits: { timeout: "1h" },
   snapshotEvery: 3,
 });
-/** Fails while it is bad; then it is forked, and taken back. */
+/** Fails while it is bad; then it is forked, and rewound. */
 const D = state<{ bad: boolean; log: string[] }>({ log: append() });
 const detour = graph("detour", {
   state: D,
@@ -128,7 +128,7 @@ const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
 const recorded = (entries: readonly JournalEntry[]) =>
   entries.filter(({ kind }) => kind === "node" || kind === "item").map(({ name, key }) => `${name}:${key}`);
 
-/** Denies the first round, approves the second, rings the bell: whatever the run waits for when it parks. Answers when it has ended. */
+/** Denies the first round, approves the second, sends the signal: whatever the parked run waits for. Resolves when it has ended. */
 async function attend(run: RunHandle<unknown>, after = 0): Promise<unknown> {
   for await (const event of run.watch({ after })) {
     if (event.type !== "released" || event.as !== "parked") continue;
@@ -145,7 +145,7 @@ async function attend(run: RunHandle<unknown>, after = 0): Promise<unknown> {
   return run.result(soon);
 }
 
-test("a run goes on from every prefix of its journal with what is left, once, to the same result", async () => {
+test("a run continues from every prefix of its journal with what is left, once, to the same result", async () => {
   const whole = await node.start(journey, begin);
   await attend(whole);
   const log = await entriesOf(whole.id);
@@ -154,7 +154,7 @@ test("a run goes on from every prefix of its journal with what is left, once, to
   expectSnapshotsToBeTheFold(whole.id, log);
 });
 
-test("a fork and a run that was taken back go on from every prefix, too", async () => {
+test("a fork and a rewound run continue from every prefix, too", async () => {
   const failed = await node.start(detour, { bad: true, log: [] });
   await expect(failed.result(soon)).rejects.toThrow("bad");
   const forked = await node.graphs.fork(detour, failed.id, { from: "each", state: { bad: false } });
@@ -193,7 +193,7 @@ function startLater([start]: readonly JournalEntry[]): Promise<RunHandle<unknown
     : node.start(journey, begin, later);
 }
 
-/** What a snapshot says is what its journal says, all of it: whoever reads on from it remembers the same. */
+/** A snapshot holds exactly what its journal holds: a reader that continues from it has the same state. */
 function expectSnapshotsToBeTheFold(runId: string, log: readonly JournalEntry[]): void {
   const options = { plan: journey.plan, codecs: codecs(), runId, baseSeq: 0 };
   const snapshots = log.filter(({ kind }) => kind === "snapshot");

@@ -1,11 +1,11 @@
-// A graph that could not be run is refused where it is made, by the name of what is wrong; and how one is drawn.
+// A graph that could not run is rejected where it is defined, with the name of what is wrong; and how a graph is drawn.
 
 import { describe, expect, test } from "vitest";
 import { append, GraphInvalid, graph, InvalidInput, state } from "../../src/index.js";
 
 const S = state<{ n: number; log: string[] }>({ log: append() });
 const step = () => {};
-/** What the compiler would refuse, as somebody without types would write it. */
+/** What the compiler would reject, as a caller without types would write it. */
 const made = (start: string, edges: Record<string, unknown>, nodes = ["a", "b", "c"]) =>
   graph("shape", {
     state: S,
@@ -38,7 +38,7 @@ describe("a graph is refused with", () => {
     expect(thrown(() => made(name, { [name]: "end" }, [name]))).toBeInstanceOf(InvalidInput);
   });
 
-  test("limits that are none", () => {
+  test("invalid limits", () => {
     const one = { state: S, start: "a", nodes: { a: step }, edges: { a: "end" } } as const;
     for (const limits of [
       { iterations: 0 },
@@ -52,7 +52,7 @@ describe("a graph is refused with", () => {
   });
 });
 
-test("a way to an end may lead over a failure edge or a choice", () => {
+test("a path to an end may use a failure edge or a choice", () => {
   made("a", { a: { to: "b", failed: "end" }, b: "c", c: "a" });
   made("a", { a: { to: ["b", "c"], choose: () => "b" }, b: "a", c: "end" });
 });

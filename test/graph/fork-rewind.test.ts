@@ -1,4 +1,4 @@
-// Runs that are forked, taken back and compared.
+// Runs that are forked, rewound and compared.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, createClient, graph, PermanentError, state } from "../../src/index.js";
@@ -51,7 +51,7 @@ onBothStores((bench) => {
   afterAll(() => node.stop());
   const of = (id: string) => ran.filter((line) => line.startsWith(id)).map((line) => line.slice(id.length + 1));
 
-  test("a fork begins with a node of the old run, with the state it had then or another", async () => {
+  test("a fork begins at a node of the old run, with the state it had then or another", async () => {
     const old = await node.start(trip, "tea");
     const whole = await old.result(limit);
     expect(whole.log).toEqual(["plan tea", "search tea 1", "plan tea", "search tea 2", "write tea"]);
@@ -78,7 +78,7 @@ onBothStores((bench) => {
     ]);
   });
 
-  test("a fork from a node that the run has not come to, or of a run that is not there, is refused", async () => {
+  test("a fork from a node that the run has not reached, or of an unknown run, is rejected", async () => {
     const old = await node.start(trip, "tea");
     await old.result(limit);
     await expect(node.graphs.fork(trip, old.id, { from: "search:3" })).rejects.toMatchObject({
@@ -107,7 +107,7 @@ onBothStores((bench) => {
     expect((await client.graphs.diff(old.id, old.id)).common).toBe(5);
   });
 
-  test("a failed run is taken back to a node with who and why, and goes on under fresh visits", async () => {
+  test("a failed run is rewound to a node, records the actor and the reason, and continues under fresh visits", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toMatchObject({ cause: { message: "no words" } });
@@ -134,7 +134,7 @@ onBothStores((bench) => {
     expect(await node.graphs.position(run.id)).toEqual({ position: "end", state: "completed" });
   });
 
-  test("a run that fails again can be taken back again, also to before the last snapshot", async () => {
+  test("a run that fails again can be rewound again, also to before the last snapshot", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
@@ -151,7 +151,7 @@ onBothStores((bench) => {
     expect(of(run.id).slice(-5)).toEqual(["plan:5", "search:5", "plan:6", "search:6", "write:3"]);
   });
 
-  test("a plain redrive tries the failed node again under the same key, and nothing else", async () => {
+  test("a plain retry executes the failed node again under the same key, and nothing else", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
@@ -161,7 +161,7 @@ onBothStores((bench) => {
     expect(of(run.id).slice(-2)).toEqual(["write:1", "write:1"]);
   });
 
-  test("from the start, a run begins anew with its input and other idempotency keys", async () => {
+  test("a run retried from the start begins with its input and other idempotency keys", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
@@ -171,7 +171,7 @@ onBothStores((bench) => {
     expect(of(run.id)).toHaveLength(10);
   });
 
-  test("a run that is not failed is not taken back", async () => {
+  test("a run that has not failed cannot be rewound", async () => {
     const run = await node.start(trip, "tea");
     await run.result(limit);
     await expect(node.graphs.rewind(trip, run.id, { to: "plan", by: "ann", why: "?" })).rejects.toMatchObject({
@@ -191,7 +191,7 @@ onBothStores((bench) => {
     await expect(node.graphs.rewind(other, run.id, wish)).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
-  test("a run is forked while it works and while it waits, and both go on", async () => {
+  test("a run is forked while it works and while it waits, and both continue", async () => {
     const gated = graph("gated-trip", {
       state: S,
       start: "plan",
@@ -228,7 +228,7 @@ onBothStores((bench) => {
     await owner.stop();
   });
 
-  test("a redrive does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
+  test("a retry executes what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
     const did: string[] = [];
     let isBad = true;
     const work = (what: string, fails: boolean) => {
@@ -271,7 +271,7 @@ onBothStores((bench) => {
     await owner.stop();
   });
 
-  test("a state too large to be written down is not forked or rewound, and the run says why", async () => {
+  test("a state too large to be stored is not forked or rewound, and the error names the reason", async () => {
     const big = graph("big-trip", {
       state: S,
       start: "fill",

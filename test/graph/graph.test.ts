@@ -68,7 +68,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a map works on its items so many at once, and puts the results in their order", async () => {
+  test("a map works on its items with bounded concurrency, and returns the results in their order", async () => {
     let atOnce = 0;
     let most = 0;
     const mapped = graph("mapped", {
@@ -129,7 +129,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a subgraph has its own state and its nodes stand in the same journal", async () => {
+  test("a subgraph has its own state and its nodes are in the same journal", async () => {
     const inner = graph("inner", {
       state: state<{ left: number; sum: number }>(),
       init: (left: number) => ({ left, sum: 0 }),
@@ -169,7 +169,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a node is tried again, and one that fails for good takes its failure edge with what it failed with", async () => {
+  test("a node is retried, and one that fails for good takes its failure edge with its error", async () => {
     const attempts: number[] = [];
     const risky = graph("risky", {
       state: S,
@@ -194,7 +194,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a node that has no failure edge fails its run, and an item that fails fails its node after those under way", async () => {
+  test("a node without a failure edge fails its run, and an item that fails fails its node after the running items", async () => {
     const done: number[] = [];
     const sad = graph("sad", {
       state: S,
@@ -220,7 +220,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a node that takes longer than its timeout is aborted, and nothing of it runs on", async () => {
+  test("a node that takes longer than its timeout is aborted, and nothing of it keeps running", async () => {
     let aborted = 0;
     let calls = 0;
     const slow = graph("slow", {
@@ -246,7 +246,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a linear graph of as many nodes as the limit allows completes, and one more node is the end of a loop", async () => {
+  test("a linear graph of as many nodes as the limit allows completes, and one more node ends the run as a loop", async () => {
     const nodes = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`n${i}`, () => ({})]));
     const edges = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`n${i}`, i === 4 ? "end" : `n${i + 1}`]));
     const five = graph("five", { state: S, start: "n0", nodes, edges, limits: { iterations: 5 } });
@@ -266,7 +266,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("what a run counts over its budget ends it, also when the node catches it and when there is a failure edge", async () => {
+  test("a run that exceeds its budget ends, even when the node catches the error or has a failure edge", async () => {
     const spender = graph("spender", {
       state: S,
       start: "think",
@@ -307,7 +307,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("an edge that chooses what it does not have fails the run and is not tried again", async () => {
+  test("an edge that returns an unknown target fails the run and is not retried", async () => {
     let calls = 0;
     const lost = graph("lost", {
       state: S,
@@ -326,7 +326,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a state that a node changes in place is refused: the change would be lost with the process", async () => {
+  test("a state that a node mutates in place is rejected: the change would be lost with the process", async () => {
     const vandal = graph("vandal", {
       state: S,
       start: "a",

@@ -1,4 +1,4 @@
-// Many runs of graphs, and one run that many could work on: nobody waits for a poll, and nobody works beside the holder.
+// Many runs of graphs, and one run that many nodes could execute: no run waits for a poll, and only the holder works on a run.
 
 import { expect, test } from "vitest";
 import { append, graph, signal, state } from "../../src/index.js";
@@ -10,7 +10,7 @@ const begin = { n: 0, log: [] };
 const limit = { timeout: "20s" } as const;
 
 onBothStores((bench) => {
-  test("runs that end at once follow each other without a poll between them, also in one slot", async () => {
+  test("short runs follow each other without a poll between them, also in one slot", async () => {
     const instant = graph("instant", { state: S, start: "a", nodes: { a: () => ({ n: 1 }) }, edges: { a: "end" } });
     // At the pace of the poll, ten of them would take ten minutes.
     const node = await bench.open({
@@ -29,7 +29,7 @@ onBothStores((bench) => {
     }
   });
 
-  test("what comes for a run while it is at work resumes it nowhere else: one claim, one node at a time", async () => {
+  test("messages for a run in progress do not resume it on another node: one claim, one node at a time", async () => {
     const go = signal<number>("go");
     const begun = deferred<void>();
     const release = deferred<void>();
@@ -54,7 +54,7 @@ onBothStores((bench) => {
     const run = await nodes[0]!.start(busy, begin);
     await begun.promise;
     for (const node of nodes) await node.run(run.id).signal(go, 7);
-    // Both look for work again and again meanwhile.
+    // Both nodes poll for work again and again in the meantime.
     for (const node of nodes) await node.runUntilIdle({ timeout: "100ms" });
     expect(await bench.store.runs.get(run.id)).toMatchObject({ state: "running", epoch: 1 });
     release.resolve();

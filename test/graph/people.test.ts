@@ -1,4 +1,4 @@
-// People in a graph: gates that park the run, decisions that count once, and what becomes of those that come too late.
+// People in a graph: gates that park the run, decisions that count once, and decisions that come too late.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, graph, signal, state } from "../../src/index.js";
@@ -84,7 +84,7 @@ onBothStores((bench) => {
   const asked = async (id: string) =>
     (await bench.store.journal.read(id))!.entries.filter(({ kind }) => kind === "approval.begun");
 
-  test("a gate costs no slot and no attempt, and nothing behind it runs until somebody decided", async () => {
+  test("a gate costs no slot and no attempt, and nothing behind it runs before a decision", async () => {
     const run = await node.start(drafts, begin);
     await parked(run);
     expect(node.active).toBe(0);
@@ -94,7 +94,7 @@ onBothStores((bench) => {
     expect((await run.result(limit)).log).toEqual(["write:1", "yes", "published"]);
   });
 
-  test("each visit of a gate asks anew: a decision names the visit, and one counts only once", async () => {
+  test("each visit of a gate asks again: a decision names the visit, and counts only once", async () => {
     const run = await node.start(drafts, begin);
     await parked(run);
     await run.decide("review", { choice: "no", by: "ann" });
@@ -130,7 +130,7 @@ onBothStores((bench) => {
     await run.result(limit);
   });
 
-  test("a gate's time runs out by itself, and a late decision is told so", async () => {
+  test("a gate times out, and a late decision is rejected as such", async () => {
     const run = await node.start(hasty, begin);
     await expect.poll(async () => (await asked(run.id)).length, soon).toBe(2);
     await expect(run.decide("review", { choice: "approved", by: "ann" })).rejects.toMatchObject({
@@ -139,7 +139,7 @@ onBothStores((bench) => {
     expect((await run.result(limit)).log).toEqual(["expired", "denied"]);
   });
 
-  test("two people and a signal are waited for side by side, in whatever order they come", async () => {
+  test("two approvals and a signal are awaited in parallel, in whatever order they come", async () => {
     const run = await node.start(two, begin);
     await parked(run);
     await run.signal(paid, 7);
@@ -160,7 +160,7 @@ onBothStores((bench) => {
     await second.stop();
   });
 
-  test("a decision is bound to the plan that was shown: on another one it is stale, and other code cannot use it", async () => {
+  test("a decision is bound to the plan that was shown: on another plan it is stale, and other code cannot use it", async () => {
     let carried = 0;
     const spending = (cents: number) =>
       graph("spending", {

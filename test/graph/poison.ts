@@ -1,4 +1,4 @@
-// A graph whose node tells its progress and then kills its process.
+// A graph whose node reports progress and then kills its process.
 
 import { graph, state } from "../../src/index.js";
 

@@ -1,4 +1,4 @@
-// Going on elsewhere: what is read, what is refused, what a dead process costs. On PostgreSQL, whose rows can be damaged by hand.
+// Runs that resume on another node: what is read, what is rejected, what a dead process costs. On PostgreSQL, whose rows a test can damage.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ afterAll(() => store.close());
 const S = state<{ n: number; log: string[] }>({ log: append() });
 const begin = { n: 0, log: [] };
 
-/** A node whose process "dies": nothing it does reaches the run any more, and its lease is over soon. */
+/** A node whose process "dies": nothing it does reaches the run any more, and its lease expires soon. */
 const dying = (...programs: Parameters<typeof createNode>[0]["programs"]) =>
   createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs });
 const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
@@ -64,7 +64,7 @@ async function stuck(name: string, stop: number, snapshotEvery?: number, items?:
   return id;
 }
 
-/** Runs it to its end, and tells which parts of its journal were read. */
+/** Runs it to its end, and returns which parts of its journal were read. */
 async function goOn(id: string, program: ReturnType<typeof loop>) {
   const reads: { after?: number; limit?: number }[] = [];
   const read = (run: string, part = {}) => {
@@ -79,7 +79,7 @@ async function goOn(id: string, program: ReturnType<typeof loop>) {
   return { reads, result: JSON.parse(last!.payload!.data) };
 }
 
-test("a run with hundreds of entries goes on from its last snapshot: what is read does not grow with it", async () => {
+test("a run with hundreds of entries continues from its last snapshot: the entries read do not grow with it", async () => {
   const id = await stuck("long", 5, 3, 600);
   const { seq } = (await store.runs.get(id))!;
   expect(seq).toBeGreaterThan(600);
@@ -164,7 +164,7 @@ test("a map whose process died does the items that are left, and none twice", as
   await second.stop();
 });
 
-test("a signal that came early is told after a takeover, although a snapshot lies between", async () => {
+test("an early signal is delivered after a takeover, although a snapshot lies between", async () => {
   const rung = signal<string>("rung");
   let block = true;
   let isThere = () => {};
@@ -199,7 +199,7 @@ test("a signal that came early is told after a takeover, although a snapshot lie
   await second.stop();
 });
 
-test("the time of a run counts from its start, whoever works on it, and a gate does not stop it", async () => {
+test("the timeout of a run counts from its start, on whatever node it is, and a gate does not stop it", async () => {
   const timed = graph("timed", {
     state: S,
     start: "gate",
@@ -238,7 +238,7 @@ test("a gate that was asked keeps its deadline when its run is taken over", asyn
   await second.stop();
 });
 
-test("a node that tells its progress and kills its process is dead at the crash limit, and the progress told once", async () => {
+test("a node that reports progress and kills its process is dead at the crash limit, and its progress is reported once", async () => {
   const sweeper = await createNode({ store, ...QUICK, programs: [], presenceGrace: 100 });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
   await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
@@ -247,7 +247,7 @@ test("a node that tells its progress and kills its process is dead at the crash 
   const ends = children.map(async (child) => (await once(child, "exit"))[1]);
   await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 50_000 }).toBe("dead");
   for (const child of children) if (child.connected) child.disconnect();
-  // The first one got as far as to tell something: that was progress. The next two did not.
+  // The first one got as far as reporting progress. The next two did not.
   expect((await Promise.all(ends)).filter((signal) => signal === "SIGKILL")).toHaveLength(3);
   const entries = await entriesOf(id);
   expect(entries.filter(({ kind }) => kind === "progress")).toHaveLength(1);
@@ -255,7 +255,7 @@ test("a node that tells its progress and kills its process is dead at the crash 
   await sweeper.stop();
 }, 60_000);
 
-test("a graph that lost the node its run is at quarantines the run, which goes on when the node is back", async () => {
+test("a graph that lost the node its run is at quarantines the run, which continues when the node is back", async () => {
   const shape = <const N extends string>(second: N) =>
     graph("shape", {
       state: S,
@@ -270,7 +270,7 @@ test("a graph that lost the node its run is at quarantines the run, which goes o
   const run = await old.start(shape("old"), begin);
   await expect.poll(async () => (await run.status()).state).toBe("parked");
   await old.stop();
-  // The run is moved on to a node that the next version does not have.
+  // The run advances to a node that the next version does not have.
   const without = graph("shape", {
     state: S,
     start: "other",
@@ -286,7 +286,7 @@ test("a graph that lost the node its run is at quarantines the run, which goes o
   await again.stop();
 });
 
-test("orderly restarts in the middle of a node hand its run back: no attempt, no crash, and it is not ended", async () => {
+test("clean restarts in the middle of a node hand its run back: no attempt and no crash are counted, and the run continues", async () => {
   let rounds = 0;
   const aborted: unknown[] = [];
   let began = () => {};

@@ -1,4 +1,4 @@
-// A graph inside another while its run is taken from under it: cancelled, or its code changed.
+// A graph inside another whose run is cancelled, or whose code changes.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, graph, state } from "../../src/index.js";

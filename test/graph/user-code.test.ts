@@ -1,4 +1,4 @@
-// What the user's own functions do wrong: it is told as the run's or the node's failure, and nothing is left that cannot be read.
+// Mistakes in user functions fail the run or the node, and leave nothing that cannot be read.
 
 import { expect, test } from "vitest";
 import { append, createClient, graph, InvalidInput, state } from "../../src/index.js";
@@ -14,7 +14,7 @@ const limit = { timeout: "10s" } as const;
 const quick = { attempts: 2, delay: 1 } as const;
 
 onBothStores((bench) => {
-  test("what `init` throws is what the run fails with, and a state that cannot be stored is refused by its path", async () => {
+  test("a run fails with the error that `init` throws, and a state that cannot be stored is rejected with its path", async () => {
     const picky = graph("picky", {
       state: S,
       init: (n: number) => {
@@ -56,7 +56,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("an update that is recorded and that newer code cannot take quarantines the run until the code is mended", async () => {
+  test("a recorded update that newer code cannot take quarantines the run until the code is fixed", async () => {
     let isBroken = true;
     const shaped = (broken: () => boolean) => {
       const R = state<{ sum: number }>({
@@ -89,7 +89,7 @@ onBothStores((bench) => {
     await second.stop();
   });
 
-  test("a map over something that is no list fails its node with that", async () => {
+  test("a map over a value that is not a list fails its node with that reason", async () => {
     const odd = graph("odd", {
       state: S,
       start: "each",
@@ -144,7 +144,7 @@ onBothStores((bench) => {
     await richer.stop();
   });
 
-  test("each attempt tells its progress, and one whose time is over finds its signal aborted, whenever it asks", async () => {
+  test("each attempt reports its progress, and one that timed out finds its signal aborted, whenever it asks", async () => {
     const seen: unknown[] = [];
     let late = () => {};
     const isLate = new Promise<void>((resolve) => (late = resolve));
@@ -194,7 +194,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("what is wrong with a gate or a wait is told when the graph is made", () => {
+  test("mistakes in a gate or a wait are reported when the graph is defined", () => {
     const apply = () => {};
     expect(() => S.approval({ ask: () => "?", choices: [], apply })).toThrow("approval.choices");
     expect(() => S.approval({ ask: () => "?", default: "maybe" as "denied", apply })).toThrow("approval.default");

@@ -1,4 +1,4 @@
-// Following a graph's run from outside: which node begins, ends, is tried again, what it tells, in whatever process it runs.
+// Following a graph's run from outside: which node begins, ends, is retried and reports, in whatever process it runs.
 
 import { expect, test } from "vitest";
 import { append, createClient, graph, PermanentError, type RunEvent, state } from "../../src/index.js";
@@ -11,7 +11,7 @@ interface Trip {
 const S = state<Trip>({ log: append() });
 
 onBothStores((bench) => {
-  test("nodes begin and end, items are done, progress is told, failures take their edge", async () => {
+  test("watch yields nodes that begin and end, completed items, progress and failures that take their edge", async () => {
     const inner = graph("watched-inner", {
       state: state<{ n: number }>(),
       start: "only",

@@ -7,7 +7,7 @@ export default class CountReporter implements Reporter {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const module of modules) {
       for (const test of module.children.allTests()) count[test.result().state]++;
-      // A file that does not even load has no tests, and has failed.
+      // A file that does not load has no tests, and counts as failed.
       if (!module.ok() && [...module.children.allTests("failed")].length === 0) count.failed++;
     }
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : "";

@@ -1,4 +1,4 @@
-// A schema of its own for each test file: dropped when all went well, kept for looking at when a test failed.
+// A schema of its own for each test file: dropped when all tests pass, kept for inspection when one fails.
 
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";

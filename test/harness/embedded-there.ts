@@ -1,5 +1,5 @@
-// Stands for `holdfast/embedded` while examples are tested: the server of the test run, and a database of the example's own
-// that ends as a server does, with everybody's connections. That the real one starts is shown by its own tests and the demonstration.
+// Replaces `holdfast/embedded` while examples are tested: the server of the test run, and a database of the example's own
+// that ends as a server does, with all its connections. The real one has its own tests and the demonstration.
 
 import pg from "pg";
 

@@ -1,4 +1,4 @@
-// An older PostgreSQL from the distribution's packages, started for one test file. Where there is none, the report says so.
+// An older PostgreSQL from the distribution's packages, started for one test file. Where there is none, the report has an entry for it.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { accessSync, chownSync, constants, mkdtempSync } from "node:fs";
@@ -30,7 +30,7 @@ export function olderBinaries(): string | null {
   return found ?? null;
 }
 
-/** A suite that needs an older server. Without one the suite is one entry in the report that says so. */
+/** A suite that needs an older server. Without one the suite is one skipped entry in the report. */
 export function describeWithOlderServer(name: string, body: (binaries: string) => void): void {
   const binaries = olderBinaries();
   describe(name, () => {

@@ -11,7 +11,7 @@ export class ServerStream {
     this.#loneBytes++;
   }
 
-  /** Answers how many ReadyForQuery messages end within this chunk. */
+  /** Returns how many ReadyForQuery messages end within this chunk. */
   push(chunk: Buffer): number {
     let ready = 0;
     let at = 0;

@@ -1,4 +1,4 @@
-// PgBouncer stands in front of the test database in transaction mode.
+// PgBouncer in transaction mode in front of the test database.
 
 import pg from "pg";
 import { expect, inject, test } from "vitest";

@@ -1,4 +1,4 @@
-// The proxy does to a connection what it says.
+// The proxy injects the faults that it is set to.
 
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -37,7 +37,7 @@ test("passes queries of any size and notices a client that leaves", async () => 
   await expect.poll(() => proxy.connectionCount).toBe(0);
 });
 
-test("a lost reply: the row is committed, the client hears nothing but a reset", async () => {
+test("a lost reply: the row is committed, the client gets only a reset", async () => {
   const done = proxy.loseNextReply((request) => request.includes("second"));
   await insert("first");
   await expect(insert("second")).rejects.toThrow();
@@ -55,14 +55,14 @@ test("a lost COMMIT reply: the transaction is committed all the same", async () 
   expect(await words()).toEqual(["within"]);
 });
 
-test("a lost request: the server never hears of it", async () => {
+test("a lost request: the server never receives it", async () => {
   const done = proxy.loseNextRequest();
   await expect(insert("never")).rejects.toThrow();
   await done;
   expect(await words()).toEqual([]);
 });
 
-test("a login is not taken for a request", async () => {
+test("a login does not count as a request", async () => {
   const done = proxy.loseNextReply();
   const other = new pg.Client({ connectionString: proxy.url(db.url) });
   other.on("error", () => {});

@@ -20,7 +20,7 @@ export interface FaultProxy extends AsyncDisposable {
   refuse: Refused;
   /**
    * The unanswered COMMIT: the next request that matches reaches the server and is carried out to its ReadyForQuery,
-   * the client hears nothing and is reset. Resolves when that has happened. `request` is all the client has sent since
+   * the client gets no answer and is reset. Resolves when that has happened. `request` is all the client has sent since
    * the last ReadyForQuery; without `match` the next request of any connection that has logged in is taken.
    */
   loseNextReply(match?: RequestMatch): Promise<void>;
@@ -146,7 +146,7 @@ class ProxiedConnection {
       socket.setNoDelay(true);
       socket.on("data", (chunk) => pump.push(chunk));
       socket.on("end", () => pump.push(null));
-      // A reset, too, crosses the network only when the network lets it.
+      // A reset, too, is delivered only when the network passes bytes.
       socket.on("error", () => (context.mode === "pass" ? this.reset() : pump.push(null)));
       socket.on("close", () => {
         if (this.#client.destroyed && this.#server.destroyed) onClose();
@@ -167,7 +167,7 @@ class ProxiedConnection {
   reset(): void {
     this.#toServer.discard();
     this.#toClient.discard();
-    // A socket that is still connecting cannot send a reset. Nor can one that has said its end: Node 20 then leaks its
+    // A socket that is still connecting cannot send a reset. Nor can one that has sent its FIN: Node 20 then leaks its
     // handle, and the process spins for ever when it exits.
     for (const socket of [this.#client, this.#server]) {
       if (socket.connecting || socket.writableEnded) socket.destroy();

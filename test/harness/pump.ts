@@ -1,4 +1,4 @@
-// One direction of a proxied connection: passes chunks on in order, late, or not for now.
+// One direction of a proxied connection: passes chunks on in order, at once, delayed, or held back.
 
 /** "pass" at once; a number delays each chunk by as many milliseconds; "blackhole" holds everything until it changes. */
 export type ProxyMode = "pass" | "blackhole" | number;

@@ -22,7 +22,7 @@ export function needs(program: Program): string | null {
   return found;
 }
 
-/** A suite that needs a program. Without it the suite is one entry in the report that says so. */
+/** A suite that needs a program. Without it the suite is one skipped entry in the report. */
 export function describeWith(program: Program, name: string, body: (path: string) => void): void {
   const path = needs(program);
   describe(name, () => {

@@ -14,12 +14,12 @@ const ROOT = join(import.meta.dirname, "..", "..");
 /** Most of them wait more than they work. */
 const AT_ONCE = 3;
 
-/** What each printed, by its name; a promise each, so that one that fails fails alone. */
+/** What each printed, by its name; one promise each, so that a failure affects one example. */
 export function runExamples(files: readonly string[], serverUrl: string): ReadonlyMap<string, Promise<string>> {
   const lines: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
   const printed = files.map((file, i) => {
     const one = lines[i % AT_ONCE]!.then(() => onDatabase(file, serverUrl));
-    lines[i % AT_ONCE] = one.catch(() => {}); // its test tells
+    lines[i % AT_ONCE] = one.catch(() => {}); // its test reports it
     return [file, one] as const;
   });
   return new Map(printed);
@@ -58,7 +58,7 @@ function argumentsOf(mark: string): string[] {
     try {
       return readFileSync(join("/proc", pid, file), "latin1");
     } catch {
-      return ""; // it has ended meanwhile, or is another user's
+      return ""; // it has ended, or belongs to another user
     }
   };
   return readdirSync("/proc")
@@ -68,7 +68,7 @@ function argumentsOf(mark: string): string[] {
 
 async function inEmptyFolder(command: readonly string[], env: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
-  // As root an embedded server runs under another account: could that not pass through, its data would be left elsewhere.
+  // As root an embedded server runs under another account: without access its data would be stored, and left, elsewhere.
   await chmod(folder, 0o711);
   try {
     const { stdout } = await promisify(execFile)(process.execPath, command, {

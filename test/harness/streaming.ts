@@ -29,7 +29,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** Where servers are made, and what they are made of. */
+/** The folder of the servers, and their binaries. */
 export class ServerYard {
   readonly #folder: string;
   readonly #binaries: UsableBinaries;
@@ -70,7 +70,7 @@ export class ServerYard {
     return this.#start(data);
   }
 
-  /** A copy that streams from the given address on; it answers reads, and writes once it was promoted. */
+  /** A copy that streams from the given address; it serves reads, and writes once it is promoted. */
   async replica(name: string, of: StreamingServer, from: { readonly port: number } = of): Promise<StreamingServer> {
     const data = await this.#dataFolder(name);
     const client = await of.client();
@@ -161,7 +161,7 @@ export class StreamingServer {
     }
   }
 
-  /** From now on a commit is answered when its replica has it, too. */
+  /** From now on a commit is acknowledged when the replica has it, too. */
   async waitForReplica(): Promise<void> {
     await this.query("alter system set synchronous_standby_names = '*'");
     await this.query("select pg_reload_conf()");
@@ -206,7 +206,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Files may vanish meanwhile: the log that the replica replays tells of that. */
+/** Files may vanish during the copy: the replica replays their removal from the log. */
 async function copyFolder(from: string, to: string, except: readonly string[]): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -18,7 +18,7 @@ describe("canonical text", () => {
     );
   });
 
-  it("is the same before a value is stored and after it came back", () => {
+  it("is the same before a value is stored and after it is read back", () => {
     fc.assert(
       fc.property(storableValue, (value) => {
         expect(payloadHash(roundTrip(jsonCodec(), value))).toBe(payloadHash(value));

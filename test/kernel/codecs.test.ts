@@ -1,4 +1,4 @@
-// The list of codecs: who writes, who reads, and what happens when a codec is missing or misbehaves.
+// The list of codecs: which one writes, which one reads, and what happens when a codec is missing or misbehaves.
 
 import { describe, expect, it } from "vitest";
 import { type Codec, PayloadCorrupt, roundTrip } from "../../src/kernel/codec/codec.js";
@@ -29,7 +29,7 @@ describe("codecs", () => {
     expect(() => codecs([jsonCodec({ maxBytes: 5 })]).encode("123456")).toThrow(LimitExceeded);
   });
 
-  it("name the codec that is missing, the known ones and what to do", () => {
+  it("name the missing codec, the known ones and the next action", () => {
     const error = (() => {
       try {
         return codecs().decode(codecs([reversing]).encode(1));
@@ -43,7 +43,7 @@ describe("codecs", () => {
     expect(() => codecs().find("__proto__")).toThrow(UnknownCodec);
   });
 
-  it("carry values and errors there and back, as payloads", () => {
+  it("encode and decode values and errors, as payloads", () => {
     const list = codecs([reversing]);
     expect(roundTrip(list, new Map([[1n, undefined]]))).toEqual(new Map([[1n, undefined]]));
     expect(roundTripError(list, new TypeError("no"))).toMatchObject({ name: "TypeError", message: "no" });

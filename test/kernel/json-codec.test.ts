@@ -73,7 +73,7 @@ describe("what the codec carries", () => {
     expect(Object.getOwnPropertyDescriptor(roundTrip(codec, value), "__proto__")?.value).toEqual(new Map([[1, 2]]));
   });
 
-  it("brings back an object without prototype as one, and tells it from a plain one", () => {
+  it("brings back an object without prototype as one, and distinguishes it from a plain one", () => {
     const value = { groups: Object.assign(Object.create(null), { a: new Date(0), __proto__: 1 }) };
     const back = roundTrip(codec, value) as typeof value;
     expect(Object.getPrototypeOf(back)).toBe(Object.prototype);
@@ -81,7 +81,7 @@ describe("what the codec carries", () => {
     expect(same(back, value)).toBe(true);
   });
 
-  it("tells a Buffer from a Uint8Array", () => {
+  it("distinguishes a Buffer from a Uint8Array", () => {
     expect(Buffer.isBuffer(roundTrip(codec, Buffer.from([1])))).toBe(true);
     expect(Object.getPrototypeOf(roundTrip(codec, new Uint8Array(1)))).toBe(Uint8Array.prototype);
   });
@@ -93,7 +93,7 @@ describe("what the codec carries", () => {
     expect(first).not.toBe(second);
   });
 
-  it("takes values of another realm for what they are", () => {
+  it("recognises values of another realm", () => {
     const foreign = runInNewContext(
       "({ d: new Date(5), m: new Map([[1, new Set([2])]]), b: new Uint8Array(2), a: [{}] })",
     );
@@ -187,7 +187,7 @@ describe("what the codec refuses", () => {
 
 describe("limits", () => {
   const ten = Array.from({ length: 10 }, (_, i) => i);
-  /** Short texts for what they hold: where counting too much would show. */
+  /** Texts that are short for their content: counting too much would show here. */
   const DENSE: unknown[] = [
     ten,
     ten.map(() => []),
@@ -232,7 +232,7 @@ describe("limits", () => {
     expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", path, limit });
   });
 
-  it("counts no value larger than its text is", () => {
+  it("never counts a value as larger than its text", () => {
     fc.assert(
       fc.property(storableValue, (value) => {
         const maxBytes = Buffer.byteLength(codec.encode(value));
@@ -243,7 +243,7 @@ describe("limits", () => {
     );
   });
 
-  it("takes exactly the depth and the keys it allows", () => {
+  it("accepts exactly the allowed depth and number of keys", () => {
     expect(() => codec.encode(nested(200))).not.toThrow();
     expect(() => codec.encode(nested(201))).toThrow(LimitExceeded);
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
@@ -262,7 +262,7 @@ describe("limits", () => {
     ["a bigint of 100 million bits", () => 1n << 100_000_000n],
   ])("refuses %s within 200 ms", (_, make) => {
     const value = make();
-    // The best of three: what other processes take from this one is not the codec's.
+    // The best of three, because other processes may use the CPU.
     const took = [1, 2, 3].map(() => {
       const startedAt = performance.now();
       expect(() => codec.encode(value)).toThrow(/^value.*(limit|bits)/);
@@ -333,7 +333,7 @@ describe("corrupt text", () => {
     expect(() => codec.decode(text as string)).toThrow(PayloadCorrupt);
   });
 
-  it("never answers anything but a value or PayloadCorrupt, however a text is damaged", () => {
+  it("returns a value or throws PayloadCorrupt, however a text is damaged", () => {
     fc.assert(
       fc.property(storableValue, fc.nat(), fc.nat(), fc.string({ maxLength: 3 }), (value, at, length, patch) => {
         const text = codec.encode(value);

@@ -14,7 +14,7 @@ const open = <Item, Answer>(
   });
 
 describe("a lane", () => {
-  test("gathers what arrives while a flush is on its way", async () => {
+  test("gathers items that arrive during a flush", async () => {
     const batches: number[][] = [];
     const releases: (() => void)[] = [];
     const send = open<number, number>(async (items) => {
@@ -69,7 +69,7 @@ describe("a lane", () => {
     expect(await send(2)).toBe(2);
   });
 
-  test("an item that cannot be measured fails alone, and the lane goes on", async () => {
+  test("an item that cannot be measured fails alone, and the lane continues", async () => {
     const send = open<{ size: number } | null, number>(async (items) => items.map(() => 1), {
       bytes: (item) => item!.size,
     });
@@ -78,7 +78,7 @@ describe("a lane", () => {
     expect(await send({ size: 1 })).toBe(1);
   });
 
-  test("callers who come back at once travel together again", async () => {
+  test("callers that add their next item at once share a batch again", async () => {
     const sizes: number[] = [];
     const send = open<number, number>(async (items) => {
       sizes.push(items.length);
@@ -92,7 +92,7 @@ describe("a lane", () => {
     expect(sizes).toEqual([20, 20, 20, 20, 20]);
   });
 
-  test("a whole batch that waits leaves before the last one is answered; less than that waits for who comes back", async () => {
+  test("a full batch is sent before the last one is answered; a partial one waits for returning callers", async () => {
     const told: string[] = [];
     const send = open<number, number>(
       async (items) => {
@@ -109,7 +109,7 @@ describe("a lane", () => {
     ]);
   });
 
-  test("others have their turn however many batches follow each other", async () => {
+  test("other tasks get their turn however many batches follow each other", async () => {
     let others = 0;
     const send = open<number, number>(async (items) => items, { maxRows: 1 });
     const other = setInterval(() => others++, 0);

@@ -1,4 +1,4 @@
-// F72, F73: which names and keys are accepted as they are, and which are refused with the rule.
+// F72, F73: which names and keys are accepted unchanged, and which are rejected with the rule.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

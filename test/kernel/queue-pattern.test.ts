@@ -45,7 +45,7 @@ describe("a pattern matches what it says and nothing else", () => {
   });
 });
 
-describe("what is no pattern is refused", () => {
+describe("an invalid pattern is rejected", () => {
   test.each<[unknown, RegExp]>([
     ["", /none of them empty/],
     ["ml::", /none of them empty/],
@@ -70,7 +70,7 @@ describe("what is no pattern is refused", () => {
     expect(() => queuePattern(pattern, "serve[3]")).toThrow(/^serve\[3\]: /);
   });
 
-  test("one that is too long", () => {
+  test("a pattern that is too long", () => {
     expect(queuePattern("a".repeat(LONGEST_PATTERN)).text).toHaveLength(LONGEST_PATTERN);
     expect(() => queuePattern("a".repeat(LONGEST_PATTERN + 1))).toThrow(LimitExceeded);
   });

@@ -1,4 +1,4 @@
-// Retry policies: what a user may write, and the delays that come of it.
+// Retry policies: what a user may write, and the resulting delays.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

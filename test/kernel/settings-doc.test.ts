@@ -23,7 +23,7 @@ const tables = readFileSync(join(import.meta.dirname, "../../docs/settings.md"),
       ),
   );
 
-test("every setting stands there with its default and its bounds", () => {
+test("every setting is listed with its default and its bounds", () => {
   const defaults = withDefaults({}) as unknown as Readonly<Record<string, number>>;
   const said = tables[0]!.map(([name, byDefault, from, to]) => [name!.replaceAll("`", ""), byDefault, from, to]);
   const known = Object.entries(BOUNDS).map(([name, { kind, least, most }]) => {
@@ -34,7 +34,7 @@ test("every setting stands there with its default and its bounds", () => {
   expect(said).toEqual(known);
 });
 
-test("every relation stands there, refused or warned of", () => {
+test("every relation is listed, as an error or a warning", () => {
   const said = tables[1]!.map(([between, is]) => [between!.replaceAll("`", ""), is]);
   const named = (between: readonly SettingName[]) => between.join(", ");
   expect(said).toEqual([

@@ -1,4 +1,4 @@
-// Settings: defaults that follow what was given, all impossible ones at once, a warning for each unwise one.
+// Settings: defaults that follow the given ones, all impossible ones in one error, a warning for each unwise one.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const problemsOf = (options: unknown): readonly string[] => {
 };
 
 describe("defaults", () => {
-  it("are these, without a warning", () => {
+  it("are as documented, without a warning", () => {
     expect(resolveSettings()).toEqual({
       settings: {
         concurrency: 10,
@@ -89,7 +89,7 @@ describe("impossible settings", () => {
     [{ renewEvery: "1m" }, /^renewEvery is 1m, lease is 15s/],
     [{ pollMax: "1s", pollInterval: "2s" }, /^pollMax is 1s, pollInterval is 2s: .*raise pollMax/],
     [{ prefetch: 11 }, /^prefetch is 11, concurrency is 10: .*lower prefetch/],
-  ])("%j: says which, its value and what to do", (options, problem) => {
+  ])("%j: names the setting, its value and the fix", (options, problem) => {
     const problems = problemsOf(options);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(problem);
@@ -127,7 +127,7 @@ describe("unwise settings", () => {
     [{ pollMax: "20s" }, /^pollMax is 20s, lease is 15s: .*lower pollMax/],
     [{ housekeeping: "50ms" }, /^housekeeping is 50ms, pollMax is 5s: an idle node sends 20 queries per second/],
     [{ crashLimit: 1 }, /^crashLimit is 1: .*use 3 or more/],
-  ])("%j: work, with a warning that says what to do", (options, warning) => {
+  ])("%j: work, with a warning that names the fix", (options, warning) => {
     const { warnings } = resolveSettings(options);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(warning);

@@ -113,7 +113,7 @@ describe("storing what was thrown", () => {
     ["an object", { a: 1 }, "an object was thrown"],
     ["an array", [1], "an array was thrown"],
     ["an instance", new (class Thing {})(), "an instance of Thing was thrown"],
-  ])("says what was thrown: %s", (_, thrown, message) => {
+  ])("describes what was thrown: %s", (_, thrown, message) => {
     expect(encodeError(thrown)).toMatchObject({ name: "ThrownValue", message });
   });
 
@@ -143,13 +143,13 @@ describe("storing what was thrown", () => {
     expect(roundTripError(codec, { reason: new Set(["a"]) }).details).toEqual({ reason: new Set(["a"]) });
   });
 
-  it("says why details are missing", () => {
+  it("records why details are missing", () => {
     const error = Object.assign(new Error("x"), { details: { socket: () => 1 } });
     expect(encodeError(error).details).toMatch(/not stored: details.socket: a function/);
     expect(encodeError(cyclicObject()).details).toMatch(/not stored: details.self.*cycle/);
   });
 
-  it("cuts messages at 4 KiB and stacks at 16 KiB of UTF-8, and says so", () => {
+  it("cuts messages at 4 KiB and stacks at 16 KiB of UTF-8, and marks the cut", () => {
     const { message } = encodeError(new Error("€".repeat(100_000)));
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(4096);
     expect(message).toMatch(/€… \(cut from 100000 characters\)$/);
@@ -168,7 +168,7 @@ describe("storing what was thrown", () => {
     expect(stack).toContain("stored-error.test.ts");
   });
 
-  it("stores 5 causes and 20 parts and says that there were more", () => {
+  it("stores 5 causes and 20 parts and records that there were more", () => {
     let cause = encodeError(deepCause()).cause;
     let causes = 0;
     for (; cause !== undefined && cause.name !== "NotStored"; cause = cause.cause) causes++;

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 
 describe("the real world", () => {
-  test("a timer beyond what setTimeout takes does not fire early (F51)", () => {
+  test("a timer longer than setTimeout allows does not fire early (F51)", () => {
     vi.useFakeTimers();
     try {
       const month = 30 * 86_400_000;

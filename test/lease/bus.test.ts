@@ -1,4 +1,4 @@
-// The bus: whatever listeners do, the emitter goes on.
+// The bus: whatever listeners do, the emitter continues.
 
 import { expect, test } from "vitest";
 import { type Bus, createBus, type Telemetry } from "../../src/telemetry/bus.js";
@@ -70,7 +70,7 @@ test("a listener that throws, rejects or breaks the error hook disturbs neither 
   expect(bus.listenerErrors).toBe(2);
 });
 
-test("one function subscribed twice is told twice, and each subscription ends alone", () => {
+test("one function subscribed twice is called twice, and each subscription ends alone", () => {
   const bus = createBus<TeaEvents>();
   let heard = 0;
   const listener = () => heard++;
@@ -82,7 +82,7 @@ test("one function subscribed twice is told twice, and each subscription ends al
   expect(heard).toBe(3);
 });
 
-test("who subscribes or unsubscribes while an event is told changes the next one", () => {
+test("subscribing or unsubscribing during an event affects the next one", () => {
   const bus = createBus<TeaEvents>();
   const heard: string[] = [];
   const off = bus.on("tea.poured", () => {

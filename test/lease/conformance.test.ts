@@ -105,7 +105,7 @@ describe("the cases find an adapter that", () => {
     expect(failed).toContain("eight steal at once: one gets it");
   });
 
-  test("only lists what is over", async () => {
+  test("lists expired leases without reclaiming them", async () => {
     const failed = await failing((fake) => ({
       reclaimExpired: async () =>
         (await fake.claims()).filter(({ state }) => state === "expired").map(({ key }) => key),

@@ -1,4 +1,4 @@
-// Holding a lease: renewed while the work goes on, ended with it, aborted when it is lost.
+// Holding a lease: renewed while the work runs, ended with it, aborted when it is lost.
 
 import { expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
@@ -8,7 +8,7 @@ import { heldLease, latch, leaseBench, namesOf } from "./lease-bench.js";
 
 class StoreGone extends TypeError {}
 
-test("it is renewed at a third of its time, completed when the work returns, and leaves no timer behind", async () => {
+test("a lease is renewed at a third of its duration, completed when the work returns, and leaves no timer behind", async () => {
   const { world, events, a, b } = leaseBench();
   const lease = await heldLease(a);
   const done = lease.hold(async (s) => {
@@ -35,7 +35,7 @@ test("renewEvery sets the pace", async () => {
   expect(namesOf(events)).toEqual(["acquired", "renewed", "renewed", "completed"]);
 });
 
-test("what the work throws is recorded and thrown again", async () => {
+test("an error of the work is recorded and rethrown", async () => {
   const { world, events, a } = leaseBench();
   const thrown = new RangeError("no paper\0 left \ud800");
   const lease = await heldLease(a);
@@ -97,7 +97,7 @@ test("work that throws because it was aborted: LeaseLost, with its error as the 
   expect((plain as LeaseLost).cause).toBeUndefined();
 });
 
-test("work that ends after an unnoticed steal: its end is refused, and no success is told", async () => {
+test("when work ends after an unnoticed steal, its end is refused, and no success is reported", async () => {
   const { world, events, a, b } = leaseBench();
   for (const work of [() => "fine", () => Promise.reject(new RangeError("not fine"))]) {
     const lease = await heldLease(a);
@@ -114,7 +114,7 @@ test("work that ends after an unnoticed steal: its end is refused, and no succes
   }
 });
 
-test("a store that is away is no loss: it tries sooner, tells each error, and goes on when the store is back", async () => {
+test("an unavailable store is no loss: hold renews sooner, reports each error, and continues when the store is back", async () => {
   let away = false;
   const { world, events, a } = leaseBench((claims) => ({
     renew: (...args) => (away ? Promise.reject(new StoreGone("away")) : claims.renew(...args)),
@@ -145,7 +145,7 @@ test("a store that is away is no loss: it tries sooner, tells each error, and go
   expect(namesOf(events).at(-1)).toBe("completed");
 });
 
-test("work that ends in doubt is completed if nobody took over", async () => {
+test("work that ends in doubt is completed if the lease was not taken over", async () => {
   const { world, a } = leaseBench(() => ({ renew: () => Promise.reject(new StoreGone("away")) }));
   const lease = await heldLease(a);
   const done = lease.hold(async (s) => {
@@ -205,17 +205,17 @@ test("after a block longer than the lease the first thing is a renewal", async (
   await world.settle();
   const order: string[] = [];
   events.push = (event) => order.push(event.name);
-  world.after(1_500, () => order.push("a timer of somebody else"));
+  world.after(1_500, () => order.push("another timer"));
   world.block(10_000);
   expect(lease.inDoubt()).toBe(true);
   await world.advance(0);
-  expect(order).toEqual(["lease.renewed", "a timer of somebody else"]);
+  expect(order).toEqual(["lease.renewed", "another timer"]);
   expect(lease.inDoubt()).toBe(false);
   finish.open();
   await done;
 });
 
-test("a renewer that breaks is restarted, and the lease does not run out", async () => {
+test("a renewer that throws is restarted, and the lease does not expire", async () => {
   const { world, events, a, b } = leaseBench();
   const bug = new TypeError("a bug in the renewer");
   let kills = 0;
@@ -273,7 +273,7 @@ test("a renewal that is never answered does not end the renewing", async () => {
   expect(world.pendingTimers).toBe(0);
 });
 
-test("an answer to a renewal that comes after the end is no news, and nothing waits for it", async () => {
+test("an answer to a renewal that comes after the end is ignored, and nothing waits for it", async () => {
   for (const answering of ["no", "error"]) {
     const answer = latch<boolean>();
     const { world, events, a } = leaseBench(() => ({ renew: () => answer.passed }));
@@ -321,7 +321,7 @@ test("the work may end the lease itself; hold adds nothing", async () => {
   expect(namesOf(events)).toEqual(["acquired", "failed"]);
 });
 
-test("hold is for once, and not for a lease that has ended", async () => {
+test("hold can be called once, and not on a lease that has ended", async () => {
   const { a } = leaseBench();
   const lease = await heldLease(a);
   const finish = latch();

@@ -39,7 +39,7 @@ function bench() {
   return { world, claims, told, terms, candidate };
 }
 
-test("of three one leads, and goes on leading", async () => {
+test("of three candidates one leads, and keeps leading", async () => {
   const { world, told, candidate } = bench();
   const all = ["a", "b", "c"].map((owner) => candidate(owner));
   await world.advance(600_000);
@@ -47,7 +47,7 @@ test("of three one leads, and goes on leading", async () => {
   expect(told).toEqual(["a elected 0"]);
 });
 
-test("resigning hands over at once, and who resigned lets others go first", async () => {
+test("resigning hands over at once, and a leader that resigned lets others campaign first", async () => {
   const { world, told, terms, candidate } = bench();
   const [a, b] = [candidate("a"), candidate("b")];
   await world.advance(12_300);
@@ -72,7 +72,7 @@ test("a stopped leader hands over, campaigns no more and leaves no timer behind"
   expect(world.pendingTimers).toBe(0);
 });
 
-test("a leader that dies is followed when its lease is over, not after two", async () => {
+test("a leader that dies is replaced when its lease expires, not after two leases", async () => {
   const { world, claims, told, candidate } = bench();
   await claims.acquire("exports", "dead", { leaseMs: 30_000 });
   candidate("b");
@@ -82,7 +82,7 @@ test("a leader that dies is followed when its lease is over, not after two", asy
   expect(told).toHaveLength(1);
 });
 
-test("an error while renewing drops nothing: it leads on, and the error is told", async () => {
+test("an error while renewing drops nothing: the leader keeps leading, and the error is reported", async () => {
   let away = false;
   const errors: unknown[] = [];
   const { world, claims, told, candidate } = bench();
@@ -124,7 +124,7 @@ test("a leader in doubt ends its term before its lease ends, and leads again whe
   expect(a.isLeader()).toBe(true);
   expect(told.map((line) => line.replace(/ [\d.]+$/, ""))).toEqual(["a elected", "a doubt", "a elected"]);
   expect(told[1]).toBe("a doubt 47");
-  // Nobody else had it meanwhile.
+  // No other candidate held it in between.
   expect(terms[1]!.fence).toEqual(terms[0]!.fence);
   expect(terms[1]!.signal.aborted).toBe(false);
 });
@@ -175,14 +175,14 @@ test("two never lead at the same time, however renewals and processes stop", asy
   }
 });
 
-test("when it was taken away, the term ends at the answer", async () => {
+test("when the lease is lost, the term ends at the answer", async () => {
   const { world, claims, told, candidate } = bench();
   candidate("a", { renew: async () => false, acquire: once(claims.acquire) });
   await world.advance(10_001);
   expect(told).toEqual(["a elected 0", "a lost 10"]);
 });
 
-test("a callback that throws disturbs nobody", async () => {
+test("a callback that throws disturbs nothing", async () => {
   const errors: unknown[] = [];
   const { world, candidate } = bench();
   const a = candidate(
@@ -204,7 +204,7 @@ test("a callback that throws disturbs nobody", async () => {
   expect(errors).toHaveLength(2);
 });
 
-test("stop does not wait for a store that is away", async () => {
+test("stop does not wait for an unavailable store", async () => {
   const { world, candidate } = bench();
   const a = candidate("a", { acquire: () => new Promise(() => {}) });
   const stopping = a.stop();
@@ -212,7 +212,7 @@ test("stop does not wait for a store that is away", async () => {
   await stopping;
 });
 
-test("the lease that is granted while it stops is given back", async () => {
+test("a lease that is granted while it stops is released", async () => {
   const { world, claims, told, candidate } = bench();
   let grant = () => {};
   const a = candidate("a", {
@@ -232,7 +232,7 @@ test("the lease that is granted while it stops is given back", async () => {
   expect(await claims.get("exports")).toMatchObject({ state: "done" });
 });
 
-test("FakeClaims and any other adapter will do, also without release and owns", async () => {
+test("FakeClaims and any other adapter work, also without release and owns", async () => {
   const world = new VirtualWorld();
   const fake = new FakeClaims({ world });
   const claims: WorkClaims = {
@@ -252,7 +252,7 @@ test("FakeClaims and any other adapter will do, also without release and owns", 
   expect([a!.isLeader(), b!.isLeader()]).toEqual([false, true]);
 });
 
-test("renew must be less than lease, and both must make sense", () => {
+test("renew must be less than lease, and both must be valid", () => {
   const make = (timing: object) => () => createLeader({ claims: new FakeClaims(), key: "k", owner: "a", ...timing });
   expect(make({ lease: "30s", renew: "30s" })).toThrow(/renew: must be from 1 ms to less than the lease \(30s\)/);
   expect(make({ lease: "30s", renew: "31s" })).toThrow(/renew/);

@@ -1,4 +1,4 @@
-// What the lease tests share: a virtual world, a store in it, and every event that was told.
+// What the lease tests share: a virtual world, a store in it, and every event that was emitted.
 
 import type { LeaseEvents } from "../../src/lease/lease-events.js";
 import { createLeases } from "../../src/lease/leases.js";
@@ -24,7 +24,7 @@ const NAMES: readonly (keyof LeaseEvents)[] = [
   "lease.renewer_restarted",
 ];
 
-/** Everything told on the bus from now on. */
+/** Everything emitted on the bus from now on. */
 export function record(bus: Bus<LeaseEvents>): AnyEvent[] {
   const events: AnyEvent[] = [];
   for (const name of NAMES) bus.on(name, (event) => events.push({ name, ...event }));
@@ -59,7 +59,7 @@ export async function heldLease(leases: Leases, key = "k", options: Parameters<L
   return lease;
 }
 
-/** Somebody else's hand on the switch. */
+/** A promise that the test settles. */
 export function latch<T = void>() {
   let open: (value: T) => void = () => {};
   let fail: (error: unknown) => void = () => {};

@@ -12,7 +12,7 @@ import { FakeClaims } from "../../src/testing/fake-claims.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { heldLease, leaseBench, namesOf, record } from "./lease-bench.js";
 
-test("who comes second is told who holds it and for how long", async () => {
+test("the second caller learns who holds the lease and for how long", async () => {
   const { world, events, a, b } = leaseBench();
   const lease = await heldLease(a);
   expect(lease).toMatchObject({ ok: true, key: "k", owner: "a", epoch: 1, attempt: 1 });
@@ -25,7 +25,7 @@ test("who comes second is told who holds it and for how long", async () => {
   ]);
 });
 
-test("a steal is told as such; taking a failed or a finished key is not", async () => {
+test("a steal is reported as such; taking a failed or a finished key is not", async () => {
   const { world, events, a, b } = leaseBench();
   await heldLease(a);
   await world.advance(3_000);
@@ -37,7 +37,7 @@ test("a steal is told as such; taking a failed or a finished key is not", async 
   expect(events.at(-1)?.name).toBe("lease.acquired");
 });
 
-test("a late owner's complete, fail, release and renew are refused and tell no success", async () => {
+test("a late owner's complete, fail, release and renew are refused and report no success", async () => {
   const { world, events, a, b } = leaseBench();
   for (const call of ["complete", "fail", "release", "renew"] as const) {
     const late = await heldLease(a, call);
@@ -73,7 +73,7 @@ test("an end repeated is the same end; another one comes too late", async () => 
   expect(namesOf(events)).toEqual(["acquired", "completed"]);
 });
 
-test("await using releases what is still held, takes busy ones too, and never throws", async () => {
+test("await using releases a held lease, accepts a busy one, and never throws", async () => {
   const { world, events, a, b } = leaseBench();
   {
     await using lease = await a.acquire("k", { for: "3s" });
@@ -90,7 +90,7 @@ test("await using releases what is still held, takes busy ones too, and never th
   expect(events.at(-1)).toMatchObject({ name: "lease.lost", call: "release", owner: "b" });
 });
 
-test("get shows a lease without its token; reclaimExpired frees what is over", async () => {
+test("get shows a lease without its token; reclaimExpired frees expired leases", async () => {
   const { world, a } = leaseBench();
   expect(await a.get("k")).toBeNull();
   const lease = await heldLease(a);
@@ -111,7 +111,7 @@ test("get shows a lease without its token; reclaimExpired frees what is over", a
   await expect(a.reclaimExpired({ limit: 0 })).rejects.toThrow(InvalidInput);
 });
 
-test("envs are worlds apart", async () => {
+test("leases of two envs are separate", async () => {
   const world = new VirtualWorld();
   const store = memoryStore({ world });
   const [test1, test2] = ["one", "two"].map((env) => createLeases({ store, owner: "a", env, world }));
@@ -138,7 +138,7 @@ test("bad names and times are refused before anything is written", async () => {
   expect(await lease.owns()).toBe(true);
 });
 
-test("an adapter with the five calls alone will do", async () => {
+test("an adapter with only the five required calls works", async () => {
   const { world, claims } = leaseBench();
   const { acquire, renew, complete, fail, reclaimExpired } = claims;
   const five = createLeases({ claims: { acquire, renew, complete, fail, reclaimExpired }, owner: "a", world });
@@ -169,7 +169,7 @@ test("a gate without claims lets everything through, and is one object for all",
   expect(events).toEqual([]);
 });
 
-test("a gate with claims coordinates what has a key, and tells it", async () => {
+test("a gate with claims coordinates work that has a key, and reports it", async () => {
   const bus = createBus<LeaseEvents>();
   const events = record(bus);
   const fake = new FakeClaims();

@@ -1,4 +1,4 @@
-// Leases on a real PostgreSQL: processes that contend, die, hang and come back.
+// Leases on a real PostgreSQL: processes that contend, die, hang and return.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
@@ -24,7 +24,7 @@ function node(store: (typeof stores)[0], owner: string) {
   return { bus, events: record(bus), leases: createLeases({ store, owner, bus }) };
 }
 
-/** Asks again when the answer said that it would be free. */
+/** Tries again at the time at which the lease should be free. */
 async function acquireSoon(leases: Leases, key: string) {
   for (;;) {
     const lease = await leases.acquire(key, { for: "3s" });
@@ -43,7 +43,7 @@ function next<Name extends keyof LeaseEvents>(bus: Bus<LeaseEvents>, name: Name,
   });
 }
 
-test("many ask in two processes: one holds it, and after its end the next", async () => {
+test("of many callers in two processes one holds the lease, and after its end the next", async () => {
   const nodes = [storeA, storeB].flatMap((store, i) => [1, 2, 3, 4].map((n) => node(store, `n${i}-${n}`)));
   for (let round = 1; round <= 3; round++) {
     const answers = await Promise.all(nodes.map(({ leases }) => leases.acquire("contended", { for: "20s" })));
@@ -56,7 +56,7 @@ test("many ask in two processes: one holds it, and after its end the next", asyn
   expect(nodes.flatMap(({ events }) => namesOf(events)).filter((name) => name === "steal")).toEqual([]);
 });
 
-test("a process that stops renewing loses it to another, and its late end is refused", async () => {
+test("a process that stops renewing loses the lease to another, and its late end is refused", async () => {
   const a = node(storeA, "a");
   const b = node(storeB, "b");
   const dead = await heldLease(a.leases, "dies", { for: "300ms" });
@@ -71,14 +71,14 @@ test("a process that stops renewing loses it to another, and its late end is ref
   await expect(dead.renew()).rejects.toThrow(LeaseLost);
 });
 
-test("a steal is told as one", async () => {
+test("a steal is reported as one", async () => {
   const b = node(storeB, "b");
   await heldLease(node(storeA, "a").leases, "steal", { for: "100ms" });
   await acquireSoon(b.leases, "steal");
   expect(b.events.at(-1)).toMatchObject({ name: "lease.steal", stolenFrom: "a" });
 });
 
-test("held for longer than its time it stays ours, and is done after the work", async () => {
+test("a lease held for longer than its duration stays with its owner, and is completed after the work", async () => {
   const a = node(storeA, "a");
   const b = node(storeB, "b");
   const lease = await heldLease(a.leases, "held", { for: "1500ms", renewEvery: "200ms" });
@@ -106,7 +106,7 @@ test("a process that hung through a steal is aborted by its next renewal", async
   expect(namesOf(a.events)).toEqual(["acquired", "renew_failed", "lost"]);
 });
 
-test("a process that blocked for longer than the lease renews first, and goes on if nobody took it", async () => {
+test("a process that blocked for longer than the lease renews first, and continues if the lease was not taken", async () => {
   const a = node(storeA, "a");
   const lease = await heldLease(a.leases, "blocks", { for: "200ms" });
   await lease.hold(async (s) => {
@@ -118,7 +118,7 @@ test("a process that blocked for longer than the lease renews first, and goes on
   expect(namesOf(a.events).at(-1)).toBe("completed");
 });
 
-test("connections that break under a renewal are an error, no loss", async () => {
+test("connections that break during a renewal are an error, not a loss", async () => {
   const a = node(storeA, "a");
   const lease = await heldLease(a.leases, "broken", { for: "20s", renewEvery: "50ms" });
   const finish = latch();
@@ -149,7 +149,7 @@ test("connections that break under a renewal are an error, no loss", async () =>
   expect(lease.signal.aborted).toBe(false);
 });
 
-test("what the work throws is kept with the lease, whatever it is", async () => {
+test("an error of the work is stored with the lease, whatever it is", async () => {
   const a = node(storeA, "a");
   const lease = await heldLease(a.leases, "throws");
   await expect(lease.hold(() => Promise.reject(new RangeError("nul \0 half \udc00")))).rejects.toThrow(RangeError);
@@ -157,7 +157,7 @@ test("what the work throws is kept with the lease, whatever it is", async () => 
   expect((await heldLease(a.leases, "throws")).attempt).toBe(2);
 });
 
-test("what is over is reclaimed, and only that", async () => {
+test("expired leases are reclaimed, and no others", async () => {
   const a = node(storeA, "a");
   const over = await heldLease(a.leases, "over", { for: "50ms" });
   await heldLease(a.leases, "live", { for: "20s" });

@@ -5,7 +5,7 @@ import { isUuid } from "../../src/kernel/id.js";
 import { sleep } from "../../src/kernel/world.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
-test("timers fire in the order of their moments, also those that timers set", async () => {
+test("timers fire in the order of their deadlines, including those that timers set", async () => {
   const world = new VirtualWorld();
   const fired: [string, number][] = [];
   const mark = (name: string) => fired.push([name, world.monotonicNow()]);
@@ -41,7 +41,7 @@ test("both clocks move together; a blocked process finds its timers late", async
   expect(world.wallNow()).toBe(1_500);
 });
 
-test("turns count as ready work", async () => {
+test("a turn counts as ready work", async () => {
   const world = new VirtualWorld();
   let turns = 0;
   void (async () => {
@@ -51,7 +51,7 @@ test("turns count as ready work", async () => {
   expect(turns).toBe(5);
 });
 
-test("chance repeats with the seed", () => {
+test("random numbers repeat with the seed", () => {
   const draw = (seed: number) => {
     const world = new VirtualWorld({ seed });
     return [world.random(), world.token(), world.id()];

@@ -12,7 +12,7 @@ import { orderDefinition, orderMachine } from "./order-machine.js";
 onBothStores(
   (bench) => {
     describe("what a machine can do", () => {
-      test("parallel states have timers of their own, history comes back, delays are worked out from the context", async () => {
+      test("parallel states have timers of their own, history is restored, delays are computed from the context", async () => {
         const def = setup({
           types: {} as { context: { ms: number }; input: { ms: number }; events: { type: "OUT" } | { type: "IN" } },
           delays: { mine: ({ context }) => context.ms },
@@ -44,7 +44,7 @@ onBothStores(
         expect(await one.timers()).toMatchObject([{ name: "after 1h in work.right.b" }]);
         await one.send({ type: "OUT" });
         expect(await one.timers()).toEqual([]);
-        // Read anew from the store: history is kept there.
+        // Read from the store again: history is kept there.
         const other = await bench.open({ programs: [program] });
         expect(await other.instance(program, one.id).send({ type: "IN" })).toMatchObject({ value: { work } });
       });
@@ -114,13 +114,13 @@ onBothStores(
         await s.send({ type: "STOP" });
         await s.send({ type: "LATER", n: 10 });
         await c.waitFor(({ context }) => context.n === 11, { timeout: "10s" });
-        // The same id again is another event, and each is taken once.
+        // The same id again is another event, and each is applied once.
         await s.send({ type: "LATER", n: 10 });
         await c.waitFor(({ context }) => context.n === 21, { timeout: "10s" });
         expect((await c.history()).map(({ by }) => by)).toEqual([null, ...Array(3).fill(`sender/${s.id}`)]);
       });
 
-      test("an effect that fails is retried with the same key, then left to the dead letters; the instance goes on", async () => {
+      test("an effect that fails is retried with the same key, then left to the dead letters; the instance continues", async () => {
         const keys: string[] = [];
         const orders = machine("failing", orderDefinition(), {
           effects: {
@@ -176,7 +176,7 @@ onBothStores(
         );
       });
 
-      test("until idle: what is told and what is due is done, and the effects of it", async () => {
+      test("runUntilIdle handles sent events and due timers, and their effects", async () => {
         const { orders, sent } = orderMachine("idle");
         const client = createClient({ store: bench.store });
         const order = await client.start(orders, { email: "a@b" }, { id: "o" });

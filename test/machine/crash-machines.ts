@@ -1,4 +1,4 @@
-// Two machines with a timer each; firing one asks for an effect, whose answer ends the instance.
+// Two machines with a timer each; a timer starts an effect, whose result ends the instance.
 
 import { setup } from "xstate";
 import { machine } from "../../src/machine/index.js";

@@ -57,7 +57,7 @@ test(
     let kills = 0;
     while ((await pending()) > INSTANCES / 3) {
       await pass(700);
-      // The next one is on its way meanwhile: one at least is there.
+      // The next process is starting: at least one is alive.
       if (alive.length < 2) continue;
       alive.shift()!.kill("SIGKILL");
       kills++;
@@ -117,7 +117,7 @@ describe("on PostgreSQL", () => {
     }
   });
 
-  test("with its old events deleted, an instance goes on where it was", async () => {
+  test("with its old events deleted, an instance continues where it was", async () => {
     const { orders } = orderMachine("truncated");
     const client = createClient({ store });
     const order = await client.start(orders, { email: "" }, { id: "o" });

@@ -16,7 +16,7 @@ const refusal = (definition: never) => {
   return null;
 };
 
-describe("refused at definition, with what to use instead", () => {
+describe("rejected at definition, with what to use instead", () => {
   const actor = fromPromise(async () => 1);
   const cases: [string, object, RegExp][] = [
     ["an inline entry action", { entry: () => {} }, /inline action/],
@@ -39,7 +39,7 @@ describe("refused at definition, with what to use instead", () => {
     ["an invoked promise", { initial: "a", states: { a: { invoke: { src: actor } } } }, /invokes an actor \(in state/],
     ["a spawned actor", { entry: spawnChild(actor) }, /spawnChild/],
     ["sendParent", { entry: sendParent({ type: "HI" }) }, /sendParent/],
-    ["a name that nobody has given", { entry: "mail" }, /names an action "mail"/],
+    ["a name without an implementation", { entry: "mail" }, /names an action "mail"/],
   ];
   for (const [name, config, message] of cases) {
     test(name, () => {
@@ -49,7 +49,7 @@ describe("refused at definition, with what to use instead", () => {
     });
   }
 
-  test("what assign, raise, emit, log and enqueueActions do is no effect", () => {
+  test("assign, raise, emit, log and enqueueActions are not effects", () => {
     const definition = createMachine({
       context: { n: 0 },
       entry: [
@@ -65,19 +65,19 @@ describe("refused at definition, with what to use instead", () => {
     expect(orders.map(({ kind }) => kind)).toEqual(["emit", "log"]);
   });
 
-  test("an inline action that enqueueActions brings is refused when it comes", () => {
+  test("an inline action enqueued by enqueueActions is rejected when it occurs", () => {
     const made = machine("m", createMachine({ entry: enqueueActions(({ enqueue }) => enqueue(() => {})) }) as never);
     expect(() => made.logic.begin(undefined)).toThrow(/inline action/);
   });
 
-  test("an actor that assign spawns is refused when it comes", () => {
+  test("an actor spawned by assign is rejected when it occurs", () => {
     const spawning = createMachine({
       context: ({ spawn }: { spawn: (logic: never) => unknown }) => ({ child: spawn(actor as never) }),
     } as never);
     expect(() => machine("m", spawning as never).logic.begin(undefined)).toThrow(/spawns an actor/);
   });
 
-  test("options that make no sense", () => {
+  test("invalid options", () => {
     const definition = setup({}).createMachine({ initial: "a", states: { a: {} } });
     expect(() => machine("m", definition, { renamed: { a: "a" } })).toThrow(/is a state of this definition/);
     expect(() => machine("m", definition, { renamed: { old: "b" } })).toThrow(/no state "b"/);

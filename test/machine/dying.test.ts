@@ -1,5 +1,5 @@
-// A node that dies after, or in the middle of, any of its calls to the store: whoever comes next brings the instance to its end, and every
-// event stands in its log once.
+// A node that dies after, or in the middle of, any of its calls to the store: the next node brings the instance to its end, and
+// every event is in its log once.
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -72,7 +72,7 @@ async function life(n: number, when: "before" | "after") {
   return { died, types, timers };
 }
 
-test("after every call: the timer fires once, its effect's answer comes once, nothing is left", {
+test("after a death at any call the timer fires once, its effect's result arrives once, nothing is left", {
   timeout: 60_000,
 }, async () => {
   let deaths = 0;
@@ -86,6 +86,6 @@ test("after every call: the timer fires once, its effect's answer comes once, no
       deaths++;
     }
   }
-  // Taking the timer, firing it, claiming its effect's run, its commits, and the looks between.
+  // Claiming the timer, firing it, claiming its effect's run, its commits, and the polls in between.
   expect(deaths).toBeGreaterThan(12);
 });

@@ -10,7 +10,7 @@ import { orderDefinition, orderMachine } from "./order-machine.js";
 onBothStores(
   (bench) => {
     describe("an instance", () => {
-      test("starts, takes events, does its effects and goes on with their answers", async () => {
+      test("starts, applies events, runs its effects and continues with their results", async () => {
         const { orders, sent } = orderMachine("walk");
         const node = await bench.open({ programs: [orders] });
         const order = await node.start(orders, { email: "a@b" }, { id: "o-1" });
@@ -33,7 +33,7 @@ onBothStores(
         expect(types).toEqual(["start", "PAY", "MAILED", "SHIP"]);
       });
 
-      test("whose time is over expires", async () => {
+      test("expires when its timer is due", async () => {
         const { orders } = orderMachine("late", 80);
         const node = await bench.open({ programs: [orders] });
         const order = await node.start(orders, { email: "a@b" });
@@ -57,7 +57,7 @@ onBothStores(
         });
       });
 
-      test("an event that no transition handles is told so, and leaves nothing behind", async () => {
+      test("an event that no transition handles is reported as such, and leaves nothing behind", async () => {
         const { orders } = orderMachine("unhandled");
         const node = await bench.open({ programs: [orders] });
         const order = await node.start(orders, { email: "a@b" });
@@ -69,7 +69,7 @@ onBothStores(
         expect(await order.history()).toHaveLength(1);
       });
 
-      test("a guard that throws is told to its sender, and nothing is written", async () => {
+      test("a guard that throws is reported to the sender, and nothing is written", async () => {
         const broken = setup({
           types: {} as { events: { type: "GO" } | { type: "STAY" } },
           guards: {
@@ -89,7 +89,7 @@ onBothStores(
         expect(await one.state()).toMatchObject({ value: "a", seq: 1 });
       });
 
-      test("sends at an expected sequence are refused elsewhere, with the true one", async () => {
+      test("a send at a wrong expected sequence is rejected, with the actual one", async () => {
         const { orders } = orderMachine("expected");
         const node = await bench.open({ programs: [orders] });
         const order = await node.start(orders, { email: "a@b" });
@@ -124,7 +124,7 @@ onBothStores(
         expect(moved.length).toBeLessThan(10);
       });
 
-      test("a node that has seen it long ago goes on from where others have brought it", async () => {
+      test("a node with an old cached state continues from the current one", async () => {
         const { orders } = orderMachine("shared");
         const [a, b] = [await bench.open({ programs: [orders] }), await bench.open({ programs: [orders] })];
         const here = await a.start(orders, { email: "a@b" }, { id: "o" });
@@ -140,7 +140,7 @@ onBothStores(
         expect(await here.state()).toMatchObject({ context: { notes: 41 }, seq: 44 });
       });
 
-      test("stopped, it is stopped for everybody: no timer is left, no event is taken", async () => {
+      test("a stopped instance is stopped on every node: no timer is left, no event is accepted", async () => {
         const { orders } = orderMachine("stopped");
         const [a, b] = [await bench.open({ programs: [orders] }), await bench.open({ programs: [orders] })];
         const order = await a.start(orders, { email: "a@b" }, { id: "o" });
@@ -156,7 +156,7 @@ onBothStores(
         });
       });
 
-      test("a list shows where each is, and many events are sent in one call", async () => {
+      test("a list shows the state of each instance, and many events are sent in one call", async () => {
         const { orders } = orderMachine("many");
         const node = await bench.open({ programs: [orders] });
         const ids = ["x", "y", "z"];
@@ -189,7 +189,7 @@ onBothStores(
         expect(await waiting()).toMatchObject([{ name: "NOTE" }]);
         await bench.open({ programs: [orders] });
         await order.waitFor(({ seq }) => seq === 3, { timeout: "10s" });
-        // Sent again after it was taken: it was accepted before.
+        // Sent again after it was applied: it was accepted before.
         await named.send({ type: "NOTE" }, { key: "once" });
         await expect.poll(waiting).toEqual([]);
         expect(await named.state()).toMatchObject({ value: "pending", seq: 3, context: { notes: 2 } });
@@ -198,7 +198,7 @@ onBothStores(
         });
       });
 
-      test("in a caller's transaction, an instance and an event for it are there when it commits", async () => {
+      test("an instance and an event for it, created in a caller's transaction, exist when it commits", async () => {
         const { orders } = orderMachine("tx");
         const node = await bench.open({ programs: [orders] });
         const begun = await bench.begin();

@@ -1,4 +1,4 @@
-// Many timers at once, processes that die of one, neighbours in each other's way: nobody gives up a timer that did nothing.
+// Many timers at once, processes that die of one, conflicting neighbours: no timer is given up for another's failure.
 
 import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
@@ -12,7 +12,7 @@ import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { orderMachine } from "./order-machine.js";
 import { MINUTE, open } from "./virtual-node.js";
 
-test("on a store that is slow, hundreds that are overdue are each taken once", async () => {
+test("on a slow store, hundreds of overdue timers are each claimed once", async () => {
   const { orders } = orderMachine("o", MINUTE);
   const world = new VirtualWorld();
   const store = memoryStore({ world });
@@ -21,7 +21,7 @@ test("on a store that is slow, hundreds that are overdue are each taken once", a
   await first.done(Promise.all(starts));
   await first.done(first.node.stop({ grace: 0 }));
   await world.advance(2 * MINUTE);
-  // One append after the other, 24 ms each: all take 12 s, and others may take a timer after 5 s.
+  // One append after the other, 24 ms each: all take 12 s, and other nodes may claim a timer after 5 s.
   let line: Promise<void> = Promise.resolve();
   const slow: Store = {
     ...store,
@@ -48,7 +48,7 @@ test("on a store that is slow, hundreds that are overdue are each taken once", a
   expect(taken.filter(({ attempts }) => attempts > 1)).toEqual([]);
 });
 
-test("a node takes what it fires in a quarter of the lease, no fewer than 25 and no more than 1,000", async () => {
+test("a node claims as many timers as it fires in a quarter of the lease, between 25 and 1,000", async () => {
   const world = new VirtualWorld();
   const pace = new TimerPace(world, 5_000);
   expect(pace.limit).toBe(250);
@@ -73,12 +73,12 @@ describe("a timer that kills its process", () => {
     ...{ payload: { codec: "json", data: "1" }, state: "pending" },
   });
 
-  test("is given up after ten attempts, and no other of its neighbours is", () => {
+  test("is given up after ten attempts, and none of its neighbours is", () => {
     const world = new VirtualWorld();
     const attempts = new Map(Array.from({ length: 250 }, (_, i) => [`t${i}`, 0]));
     let gone = new Set<string>();
     for (let looks = 0; looks < 1_000 && !gone.has("t77"); looks++) {
-      // Taken together; then this life ends with the killer, or with nothing left.
+      // Claimed together; then this process ends with the killer, or with nothing left.
       const taken = [...attempts.keys()].filter((id) => !gone.has(id));
       for (const id of taken) attempts.set(id, attempts.get(id)! + 1);
       const dead = taken.filter((id) => attempts.get(id)! > 10);
@@ -95,11 +95,11 @@ describe("a timer that kills its process", () => {
     expect(gone.has("t77")).toBe(true);
   });
 
-  test("is not looked for among those that fail in order", () => {
+  test("is not searched among timers that fail with an error", () => {
     expect([timer("a", 1), timer("b", 2), timer("c", 9, "it threw")].map(isSuspect)).toEqual([false, true, false]);
   });
 
-  test("and whose process died: the others are fired by whoever comes next, few at a time", async () => {
+  test("leaves the other timers to the next node, which fires few at a time", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const { world, node, store, done } = await open([orders]);
     const count = 120;
@@ -117,7 +117,7 @@ describe("a timer that kills its process", () => {
   });
 });
 
-test("a timer that finds others at its instance again and again is not given up", async () => {
+test("a timer that meets conflicts at its instance again and again is not given up", async () => {
   const { orders } = orderMachine("o", MINUTE);
   const world = new VirtualWorld();
   const store = memoryStore({ world });
@@ -135,7 +135,7 @@ test("a timer that finds others at its instance again and again is not given up"
   expect(await done(order.state())).toMatchObject({ value: "expired" });
 });
 
-test("until idle: also what the node had taken before it was asked, and the effects of it", async () => {
+test("runUntilIdle includes timers that the node had claimed before the call, and their effects", async () => {
   const { orders, sent } = orderMachine("o", MINUTE);
   const world = new VirtualWorld();
   const store = memoryStore({ world });
@@ -146,14 +146,14 @@ test("until idle: also what the node had taken before it was asked, and the effe
   const { node, done } = await open([orders], world, { ...store, machines: { ...store.machines, append } });
   const order = await done(node.start(orders, { email: "" }));
   await done(order.send({ type: "PAY", cents: 1 }, { delay: 0 }));
-  // Its own loop is at it by now.
+  // Its own loop has claimed them by now.
   await world.advance(100);
   expect(await done(node.runUntilIdle({ timeout: "1m" }))).toMatchObject({ idle: true });
   expect(await done(order.state())).toMatchObject({ value: "mailed" });
   expect(sent).toHaveLength(1);
 });
 
-test("what a failing step says is kept, whatever it is", async () => {
+test("the error of a failing step is stored, whatever it is", async () => {
   const definition = setup({
     types: {} as { events: { type: "NOTHING" } },
     guards: {

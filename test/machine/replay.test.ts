@@ -1,7 +1,7 @@
 // Random machines and random events: the state after a snapshot and its tail, after a replay of the whole log, and of XState's own
 // interpreter with a clock of its own are the same, and so are the deadlines that are still to come.
 //
-// HOLDFAST_MACHINES=2000 draws so many machines; HOLDFAST_MACHINE_SEED=n begins elsewhere.
+// HOLDFAST_MACHINES=2000 draws 2,000 machines; HOLDFAST_MACHINE_SEED=n begins at another seed.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -49,7 +49,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
     ),
     { minLength: 4, maxLength: 4 },
   ),
-  // Only forward, so that nothing goes round for ever.
+  // Only forward, so that no machine loops for ever.
   always: fc.array(
     fc
       .record({
@@ -123,9 +123,9 @@ function interpreterOf(definition: ReturnType<typeof definitionOf>) {
 const ascending = (a: number, b: number) => a - b;
 
 /**
- * Timers that are set together stand a microsecond apart, and the interpreter knows no microseconds: here a look sees the whole
+ * Timers that are set together are a microsecond apart, and the interpreter knows no microseconds: here a poll sees the whole
  * millisecond, and what it fires is written at its beginning. Fired a tick late, as in a first version of this test, a timer that
- * leads to the next one moved that, too, and after some of them both clocks told of different states.
+ * leads to the next one moved that, too, and after some of them both clocks had different states.
  */
 function storeOfWholeMs(world: VirtualWorld): Store {
   let ahead = 0;
@@ -138,7 +138,7 @@ function storeOfWholeMs(world: VirtualWorld): Store {
   const store = memoryStore({ world: clock });
   const claimTimers: Store["machines"]["claimTimers"] = (claim) => {
     ahead = 0.999;
-    // It looks before it answers.
+    // It polls before it returns.
     const claimed = store.machines.claimTimers(claim);
     ahead = 0;
     return claimed;
@@ -163,7 +163,7 @@ async function play(plan: Drawn, steps: readonly ({ send: string } | { wait: num
   const key = instances.keyOf("m", "i");
   const due = async () =>
     (await store.machines.timers(key)).map(({ dueAt }) => Math.floor(dueAt) - startedAt).sort(ascending);
-  /** From deadline to deadline. False: two fall on one moment, and which is first is nobody's promise. */
+  /** From deadline to deadline. False: two are due at the same moment, and their order is not defined. */
   const wait = async (ms: number): Promise<boolean> => {
     const until = clock.now() + ms;
     while (clock.now() < until) {
@@ -213,7 +213,7 @@ test("random machines: snapshot and tail, the whole log, and XState's own interp
     fc.asyncProperty(drawn, script, async (plan, steps) => {
       const { program, store, codecs, place, world } = await play(plan, steps);
       const other = new Instances(place);
-      // Read by somebody who has seen nothing: snapshot and tail.
+      // Read by a node without a cached state: snapshot and tail.
       const { state, loaded } = await settle(world, other.state(program, "i"));
       const whole = await store.machines.events(loaded.key, { after: 1, limit: 10_000 });
       const begun = await settle(

@@ -1,4 +1,4 @@
-// What is sent, by whom and under which lock: in virtual time.
+// Sending events to instances, with and without a lease, in virtual time.
 
 import { describe, expect, test } from "vitest";
 import { assign, emit, log, setup } from "xstate";
@@ -13,8 +13,8 @@ const adding = () =>
     on: { ADD: { actions: assign({ n: ({ context }) => context.n + 1 }) } },
   });
 
-describe("what is no event", () => {
-  test("is refused before anything is done, and does not trouble those that are sent with it", async () => {
+describe("a value that is not an event", () => {
+  test("is rejected before anything is done, and does not affect events sent with it", async () => {
     const program = machine("adding", adding());
     const { node, done } = await open([program]);
     const one = await done(node.start(program));
@@ -27,7 +27,7 @@ describe("what is no event", () => {
     expect(await done(one.state())).toMatchObject({ context: { n: odd.length } });
   });
 
-  test("a sequence cannot be expected of what is applied later", async () => {
+  test("an event that is applied later cannot expect a sequence", async () => {
     const program = machine("adding", adding());
     const { node, store, done } = await open([program]);
     const one = await done(node.start(program));
@@ -38,7 +38,7 @@ describe("what is no event", () => {
   });
 });
 
-test("marked fields are shown neither in history nor by what the machine tells or logs", async () => {
+test("redacted fields appear neither in history nor in the machine's events and logs", async () => {
   const definition = setup({
     types: {} as {
       context: { card: string; name: string };
@@ -80,7 +80,7 @@ test("marked fields are shown neither in history nor by what the machine tells o
   expect(await done(one.state())).toMatchObject({ context: { card: "4222" } });
 });
 
-test("two processes that send at once with seldom snapshots: each snapshot is of its sequence, and nothing is lost", async () => {
+test("two processes send at once with rare snapshots: each snapshot is of its sequence, and nothing is lost", async () => {
   const program = machine("seldom", adding(), { snapshotEvery: 3 });
   const first = await open([program]);
   const second = await open([program], first.world, first.store);
@@ -97,7 +97,7 @@ test("two processes that send at once with seldom snapshots: each snapshot is of
 });
 
 describe("locking by lease", () => {
-  test("sends of many processes are serialised: nobody is ever overtaken", async () => {
+  test("sends of many processes are serialised: no event is lost, and conflicts are rare", async () => {
     const locked = machine("locked", adding(), { locking: "lease" });
     const first = await open([locked]);
     const second = await open([locked], first.world, first.store);
@@ -110,7 +110,7 @@ describe("locking by lease", () => {
       await first.done(Promise.all(sends));
     }
     expect(await first.done(here.state())).toMatchObject({ context: { n: 50 } });
-    // A remembered state may be old; it is found out before anything is lost. Under the lease nobody moves it meanwhile.
+    // A cached state may be old, which is detected before anything is lost. Under the lease no other process moves it.
     expect(conflicts.length).toBeLessThanOrEqual(10);
   });
 
@@ -125,7 +125,7 @@ describe("locking by lease", () => {
     expect(world.monotonicNow() - from).toBeGreaterThanOrEqual(4_000);
   });
 
-  test("one that is held on and on is told as busy, and nothing is written", async () => {
+  test("a lease that stays held is reported as busy, and nothing is written", async () => {
     const locked = machine("locked", adding(), { locking: "lease" });
     const { world, store, node, done } = await open([locked]);
     const one = await done(node.start(locked, undefined, { id: "i" }));
@@ -149,7 +149,7 @@ describe("locking by lease", () => {
       },
     });
     const one = await done(node.start(locked, { email: "" }));
-    // Nothing that stands in a text column has a NUL.
+    // A text column cannot hold a NUL.
     const sends = [one.send({ type: "NOTE" }), one.stop({ by: "a\0b" }), one.send({ type: "NOTE" })];
     const settled = await done(Promise.allSettled(sends));
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

@@ -24,7 +24,7 @@ describe("generations", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired", context: { notes: 1 } });
   });
 
-  test("entering the state anew restarts it", async () => {
+  test("entering the state again restarts it", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const { world, node, done } = await open([orders]);
     const order = await done(node.start(orders, { email: "" }));
@@ -37,7 +37,7 @@ describe("generations", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired" });
   });
 
-  test("left and come back to, the old timer is gone and the new one counts", async () => {
+  test("when a state is left and entered again, the old timer is gone and the new one counts", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const { world, node, done } = await open([orders]);
     const order = await done(node.start(orders, { email: "" }));
@@ -51,11 +51,11 @@ describe("generations", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired" });
   });
 
-  test("a timer that was taken before its state was left does not fire into the next stay", async () => {
+  test("a timer that was claimed before its state was left does not fire into the next stay", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const { world, node, store, done } = await open([orders]);
     const order = await done(node.start(orders, { email: "" }));
-    // Another node takes it, and stops for a while.
+    // Another node claims it, and pauses for a while.
     world.block(MINUTE);
     const group = { env: "default", stack: null, queue: "o", program: "o", version: null };
     const claim = { groups: [group], limit: 10, leaseMs: 5_000, mostAttempts: 10 };
@@ -70,7 +70,7 @@ describe("generations", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired", seq: 4 });
   });
 
-  test("an event between the look and the firing: the timer of the old stay does not fire into the new one", async () => {
+  test("after an event between poll and fire, the timer of the old stay does not fire into the new one", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const world = new VirtualWorld();
     const store = memoryStore({ world });
@@ -150,7 +150,7 @@ describe("nodes that come and go", () => {
     }
   });
 
-  test("a deadline passes while nobody is there: it fires when somebody comes, at once", async () => {
+  test("a timer whose deadline passes while no node runs fires at once when a node starts", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const first = await open([orders]);
     const order = await first.done(first.node.start(orders, { email: "" }, { id: "o" }));
@@ -162,7 +162,7 @@ describe("nodes that come and go", () => {
     expect(await second.done(second.node.instance(orders, "o").state())).toMatchObject({ value: "expired" });
   });
 
-  test("a node that took timers and died: others fire them when its lease on them is over", async () => {
+  test("timers claimed by a node that died are fired by other nodes when their lease expires", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const { world, node, store, done } = await open([orders]);
     const order = await done(node.start(orders, { email: "" }));
@@ -175,7 +175,7 @@ describe("nodes that come and go", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired" });
   });
 
-  test("the next deadline is slept on, not polled for", async () => {
+  test("the loop sleeps until the next deadline instead of polling", async () => {
     const { orders } = orderMachine("o", 1_234);
     const { world, node, done } = await open([orders]);
     const late: number[] = [];
@@ -202,7 +202,7 @@ describe("nodes that come and go", () => {
     await done(two!.send({ type: "BACK" }));
     await world.advance(600);
     expect(await done(one!.state())).toMatchObject({ value: "b" });
-    // The first stay's timer is over; the second has its own.
+    // The first stay's timer has ended; the second has its own.
     expect(await done(two!.state())).toMatchObject({ value: "a" });
     await world.advance(600);
     expect(await done(two!.state())).toMatchObject({ value: "b" });
@@ -234,7 +234,7 @@ describe("timers that cannot fire", () => {
       }),
     );
 
-  test("one that fails backs off, gives up in the end, and can be tried again", async () => {
+  test("a failing timer backs off, is given up in the end, and can be retried", async () => {
     let bad = true;
     const program = poisonous(() => bad);
     const { world, node, done } = await open([program]);
@@ -253,7 +253,7 @@ describe("timers that cannot fire", () => {
     expect(await done(one.state())).toMatchObject({ value: "b" });
   });
 
-  test("more of them than are looked at in one go hold up nobody", async () => {
+  test("more failing timers than one poll returns delay no other timer", async () => {
     const program = poisonous(() => true);
     const { world, node, done } = await open([program]);
     await done(Promise.all(Array.from({ length: 300 }, () => node.start(program, { bad: true }))));
@@ -262,7 +262,7 @@ describe("timers that cannot fire", () => {
     for (const one of good) expect(await done(one.state())).toMatchObject({ value: "b" });
   });
 
-  test("one whose guard does not hold is over, as in XState", async () => {
+  test("a timer whose guard does not hold has ended, as in XState", async () => {
     const definition = setup({
       types: {} as { context: { ready: boolean }; events: { type: "READY" } },
       guards: { ready: ({ context }) => context.ready },
@@ -295,7 +295,7 @@ describe("an edited definition", () => {
       states: { a: { after }, b: {}, c: {}, ...states } as { a: object; b: object; c: object },
     });
 
-  /** Starts with one definition, goes on with another. */
+  /** Starts with one definition, continues with another. */
   async function edited(before: ReturnType<typeof machine>, after: ReturnType<typeof machine>) {
     const first = await open([before]);
     await first.done(first.node.start(before, undefined, { id: "i" }));
@@ -337,7 +337,7 @@ describe("an edited definition", () => {
     expect(await back.done(back.node.instance(before, "i").state())).toMatchObject({ value: "b" });
   });
 
-  test("renamed states are found by their new names, timers and all", async () => {
+  test("renamed states are found by their new names, with their timers", async () => {
     const before = machine("m", version({ 60000: "b" })) as unknown as ReturnType<typeof machine>;
     const renamed = setup({}).createMachine({ initial: "start", states: { start: { after: { 60000: "b" } }, b: {} } });
     const after = machine("m", renamed, { renamed: { a: "start" } }) as unknown as ReturnType<typeof machine>;
@@ -347,7 +347,7 @@ describe("an edited definition", () => {
     expect(await done(one.state())).toMatchObject({ value: "b" });
   });
 
-  test("a state it does not have is quarantined, not lost: migrate brings it over, or the old code goes on", async () => {
+  test("a state it does not have is quarantined, not lost: migrate brings it over, or the old code continues", async () => {
     const before = machine("m", version({ 60000: "b" }), { version: "1" }) as unknown as ReturnType<typeof machine>;
     const other = setup({ types: {} as { events: { type: "GO" } } }).createMachine({
       initial: "x",

@@ -26,7 +26,7 @@ export async function open(
   await world.advance(10);
   const node = await opening;
   opened.push({ node, world });
-  /** Lets a call that waits for turns and timers come to its end. */
+  /** Advances time until a call that waits for turns and timers has ended. */
   const done = async <T>(work: Promise<T>): Promise<T> => {
     let settled = false;
     const result = work.finally(() => {

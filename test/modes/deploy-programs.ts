@@ -1,5 +1,5 @@
 // The actor of the deployment tests: an expectation for each recovery policy, a limit for all of them, three steps with a
-// checkpoint behind the first; each step writes down that it was done.
+// checkpoint after the first; each step records that it was executed.
 
 import type pg from "pg";
 import { actor } from "../../src/actor/actor.js";

@@ -9,7 +9,7 @@ import { deployed } from "./deploy-programs.js";
 const [url, schema, identity, more] = process.argv.slice(2) as [string, string, string, string];
 const { claims, ...options } = JSON.parse(more) as { claims?: string };
 const pool = new pg.Pool({ connectionString: url, max: 2 });
-/** The rights to work are kept somewhere else. */
+/** Work claims are kept in another database. */
 const elsewhere = new pg.Pool({ connectionString: url, options: `-c search_path=${claims}`, max: 2 });
 const node = await createNode({
   store: openPostgres(url, { schema }),

@@ -63,7 +63,7 @@ async function load(count: number, policy: Recovery, from = client): Promise<Run
 const statesOf = async (runs: readonly RunHandle<string>[]) =>
   Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!));
 
-/** Steps that were done more than once, of runs that began since. */
+/** Steps that were executed more than once, of runs that began since then. */
 async function doubled(like: string): Promise<readonly { run: string; n: number }[]> {
   const text = `select run, step, count(*)::int as n, array_agg(by) as by from ${schema}.done
     where run like $1 group by 1, 2 having count(*) > 1`;
@@ -74,7 +74,7 @@ async function ended(runs: readonly RunHandle<string>[]): Promise<void> {
   await Promise.allSettled(runs.map((run) => run.result({ timeout: "60s" })));
 }
 
-/** Looks again and again how many episodes are at work at once, until told to stop. */
+/** Samples how many episodes are at work at once, until it is stopped. */
 function watchLimit(): () => Promise<number> {
   const over = new AbortController();
   const text = `select count(*)::int as n from ${schema}.runs r join ${schema}.claim_groups g on g.id = r.claim_group
@@ -90,11 +90,11 @@ function watchLimit(): () => Promise<number> {
   };
 }
 
-/** Each test leaves its processes to the next: to start one takes longer than to see what it does. */
+/** Each test leaves its processes to the next: starting one takes longer than the test. */
 let fleet: { readonly name: string; readonly child: ChildProcess }[] = [];
 const launch = async (name: string) => ({ name, child: await start(name) });
 
-test("a rolling restart of three processes under load: nothing fails, nothing is done twice", {
+test("a rolling restart of three processes under load: nothing fails, nothing is executed twice", {
   timeout: 120_000,
 }, async () => {
   const old = await Promise.all(["a", "b", "c"].map(launch));
@@ -112,7 +112,7 @@ test("a rolling restart of three processes under load: nothing fails, nothing is
   expect(await doubled("fail %")).toEqual([]);
 });
 
-test("a storm of kills under each policy: resumed, begun anew or given up, as each expectation says, within the actor's limit", {
+test("a storm of kills under each policy: episodes resume, restart or fail by their policy, within the actor's limit", {
   timeout: 180_000,
 }, async () => {
   await pool.query(`truncate ${schema}.done`);
@@ -131,14 +131,14 @@ test("a storm of kills under each policy: resumed, begun anew or given up, as ea
   const [resumed, restarted, failed] = await Promise.all(POLICIES.map((policy) => statesOf(byPolicy.get(policy)!)));
   expect(resumed!.map(({ state }) => state)).toEqual(resumed!.map(() => "completed"));
   expect(restarted!.map(({ state }) => state)).toEqual(restarted!.map(() => "completed"));
-  // Begun anew as often as it was taken back; given up exactly when it was.
+  // Restarted as often as it was reclaimed; failed exactly when it was reclaimed.
   for (const { generation, recoveries } of restarted!) expect(generation).toBe(recoveries);
   for (const { state, recoveries } of failed!) expect(state).toBe(recoveries > 0 ? "failed" : "completed");
   const all = [...resumed!, ...restarted!, ...failed!];
   const recovered = all.filter(({ recoveries }) => recoveries > 0);
   expect(recovered.length).toBeGreaterThan(0);
   for (const { recoveredFrom } of recovered) expect(recoveredFrom).not.toBe(null);
-  // A recorded step is never done again; one that was under way at a kill may have been.
+  // A recorded step is never executed again; one that was running at a kill may have been.
   const again = (await doubled("resume %")).reduce((sum, { n }) => sum + n - 1, 0);
   expect(again).toBeLessThanOrEqual(resumed!.reduce((sum, { recoveries }) => sum + recoveries, 0));
   expect(await doubled("fail %")).toEqual([]);
@@ -159,7 +159,7 @@ test("a process drained from outside hands its work to the others and exits with
   for (const other of others) expect(await end(other.child, "SIGTERM")).toBe(0);
 });
 
-test("killed with work claims on: another goes on when the dead one's right is over, and no step is done by two at once", {
+test("a process killed with work claims on: another continues when the claim expires, and no step runs twice at once", {
   timeout: 90_000,
 }, async () => {
   const claims = `${schema}_claims`;
@@ -173,7 +173,7 @@ test("killed with work claims on: another goes on when the dead one's right is o
       .rows;
   await expect.poll(async () => (await held()).length, { interval: 2, timeout: 20_000 }).toBeGreaterThan(1);
   await end(dies!, "SIGKILL");
-  // What it had begun when it died; nobody else may begin that before its right is over.
+  // What it had begun when it died; no other process may begin that before the claim expires.
   const left = (await held()).map(({ key }) => key);
   await ended(runs);
   const records = await statesOf(runs);
@@ -190,11 +190,11 @@ test("killed with work claims on: another goes on when the dead one's right is o
   await pool.query(`drop schema ${claims} cascade`);
 });
 
-/** In this process: what they show is who works on what, not how processes end. */
+/** In this process: they show which node works on what, not how processes end. */
 const open = (identity: string, options: Partial<NodeOptions>) =>
   createNode({ store, programs: [deployed(pool, schema, identity)], env: "deploy", identity, ...QUICK, ...options });
 
-test("developers on a shared database: what they start is worked on by the shared node, until one wants to work on it itself", async () => {
+test("developers on a shared database: the shared node executes their runs, until a developer's node takes them over", async () => {
   await using ann = await open("ann", { mode: "trigger_only", stack: "dev-ann" });
   await using _shared = await open("qc", { stack: "qc", takeDeferred: "all" });
   const run = await ann.start(orders.expectations.resume, "dev 1");
@@ -207,7 +207,7 @@ test("developers on a shared database: what they start is worked on by the share
   expect(await (await ann.start(orders.expectations.resume, "dev 2")).result({ timeout: "30s" })).toBe("ann");
 });
 
-test("a sandbox: only the node that takes its stack works for it, and an env of its own has nothing in common", async () => {
+test("a sandbox: only the node that takes its stack works for it, and an env of its own shares nothing", async () => {
   await using sandbox = await open("sandbox", { mode: "trigger_only", stack: "branch-42" });
   await using production = await open("production", { stack: "live" });
   await using _designated = await open("designated", { stack: "tests", takeDeferred: ["branch-42"] });

@@ -1,5 +1,5 @@
-// Isolation as a property: whatever happens in one env, every answer in another is as if it had not. The same operations are done
-// in an env of a store of its own, and in the same env of a store that a noisy neighbour with the same names and keys works in.
+// Isolation as a property: nothing that happens in one env changes an answer in another. The same operations are done in an env
+// of a store of its own, and in the same env of a store where a noisy neighbour uses the same names and keys.
 
 import { afterAll, describe, expect, test } from "vitest";
 import type { NewRun, RunGroup } from "../../src/kernel/run/new-run.js";
@@ -151,12 +151,12 @@ class Tenant {
             .then((found) => found.map(({ group }) => group)),
       ],
     ];
-    // Boxed: the dice would call a function itself.
+    // Boxed, because the dice would call a bare function.
     return this.#dice.pick(calls.map(([weight, call]): [number, { call: typeof call }] => [weight, { call }])).call;
   }
 }
 
-/** What only this store could know: its numbers of groups, and the time. */
+/** Removes what differs between stores: numbers of groups, and times. */
 function comparable(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (name, part) =>
@@ -181,10 +181,10 @@ async function sameBeside(alone: Store, shared: Store, seed: number): Promise<nu
   return compared;
 }
 
-describe("every answer in an env is as if no other env were there", () => {
+describe("every answer in an env is as if no other env existed", () => {
   test("on the memory store", async () => {
     for (let seed = 1; seed <= 60; seed++) {
-      // At one instant, turns are nobody's promise: time goes on with every look at the clock.
+      // The order within one instant is not defined, so time advances with every read of the clock.
       let now = 1_800_000_000_000;
       const world = { ...systemWorld(), wallNow: () => ++now };
       expect(await sameBeside(memoryStore({ world }), memoryStore({ world }), seed)).toBe(STEPS);

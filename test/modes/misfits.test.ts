@@ -27,7 +27,7 @@ const v2 = workflow("child", async (ctx) => {
 const parent = workflow("parent", async (ctx) => ctx.child(v1, undefined));
 
 onBothStores((bench) => {
-  test("a parent waits for its quarantined child, which continues by itself when code that fits comes", async () => {
+  test("a parent waits for its quarantined child, which continues when a node with fitting code starts", async () => {
     const first = await bench.open({ programs: [v1, parent] });
     const run = await first.start(parent);
     const childOf = async () =>
@@ -42,7 +42,7 @@ onBothStores((bench) => {
     second.on("run.claimed", ({ runId }) => claimed.push(runId));
     await second.run(child).signal(go);
     await expect.poll(() => quarantinedWith(bench.store, child), soon).toBe("JOURNAL_MISMATCH");
-    // A second signal is kept, and the node that does not fit leaves the run alone.
+    // A second signal is stored, and the node whose code does not fit does not claim the run.
     await second.run(child).signal(go);
     expect(await second.runUntilIdle({ timeout: "5s" })).toMatchObject({ idle: true, worked: 0 });
     expect(claimed.filter((id) => id === child)).toHaveLength(1);
@@ -91,7 +91,7 @@ onBothStores((bench) => {
   });
 });
 
-test("without a build, it is made of the code: the same for the same code, another for another", () => {
+test("a missing build is derived from the code: equal for equal code, different for different code", () => {
   const one = () => workflow("w", async (ctx) => ctx.step("a", () => 1));
   const other = workflow("w", async (ctx) => ctx.step("b", () => 1));
   expect(deriveBuild([one()])).toBe(deriveBuild([one()]));

@@ -1,4 +1,4 @@
-// Modes of a node: what it starts and what it works on, changed while it runs, by itself and by others.
+// Modes of a node: what it starts and what it works on, changed while it runs, by its own process and by others.
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -17,7 +17,7 @@ let n = 0;
 /** An env of its own for each test. */
 const place = () => ({ env: `modes-${process.pid}-${++n}`, identity: `host-${n}` });
 
-/** Until it is so; a test that waits in vain fails by its timeout. */
+/** Waits until the condition holds; a test that waits in vain fails by its timeout. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -66,7 +66,7 @@ onBothStores((bench) => {
     const other = workflow("other", async () => "done");
     const open = (options: Partial<NodeOptions> = {}) => bench.open({ programs: [job, other], ...place(), ...options });
 
-    test("a node that is set to trigger_only leaves what it starts; set to full again, it works on it", async () => {
+    test("a node in trigger_only mode does not execute what it starts; set to full again, it does", async () => {
       const node = await open();
       expect(await node.mode.set("trigger_only")).toEqual({
         nodeMode: "trigger_only",
@@ -82,7 +82,7 @@ onBothStores((bench) => {
       expect((await run.status()).deferred).toMatchObject({ by: node.identity, takenBy: node.incarnation });
     });
 
-    test("an override goes for one program and wins over the node's mode; cleared, the node's counts again", async () => {
+    test("an override applies to one program and wins over the node's mode; cleared, the node's mode applies again", async () => {
       const node = await open({ mode: "trigger_only" });
       await node.mode.override(job, "full");
       expect([node.mode.of(job), node.mode.of("other")]).toEqual(["full", "trigger_only"]);
@@ -118,7 +118,7 @@ onBothStores((bench) => {
       await expect(client.nodes.setMode("nobody", "full")).rejects.toMatchObject({ code: "NODE_UNKNOWN" });
     });
 
-    test("two live nodes of one name are told apart", async () => {
+    test("two live nodes with one name are distinguished", async () => {
       const { env } = place();
       const [a] = await Promise.all([
         open({ env, name: "twin", housekeeping: "1s" }),
@@ -130,7 +130,7 @@ onBothStores((bench) => {
       await until(() => a.mode.status().nodeMode === "disabled");
     });
 
-    test("a mode is kept over a restart by choice", async () => {
+    test("a mode set with keep survives a restart", async () => {
       const { env, identity } = place();
       const first = await open({ env, identity });
       await first.mode.override(other, "disabled", { keep: true });
@@ -147,7 +147,7 @@ onBothStores((bench) => {
       expect(await stateOf(run.id)).toBe("waiting");
     });
 
-    test("what runs goes on when its node is disabled, children included", async () => {
+    test("running runs continue when their node is disabled, children included", async () => {
       const began = deferred<void>();
       const go = deferred<void>();
       const child = workflow("child-of-disabled", async () => "child");
@@ -185,7 +185,7 @@ onBothStores((bench) => {
       expect((await client.emit(poked, { n: 3 })).runs.length).toBe(1);
     });
 
-    test("another node's wish is served although this node is disabled for the program", async () => {
+    test("an event emitted by a node with the program disabled starts the run on another node", async () => {
       const poked = event<{ n: number }>()("poked-elsewhere");
       const heard = workflow("heard-elsewhere", { on: [on(poked)] }, async () => "there");
       const { env } = place();
@@ -235,7 +235,7 @@ onBothStores((bench) => {
         return "whole";
       });
 
-    test("a drained node finishes its step, hands the run back, stays up, and goes on when told", async () => {
+    test("a drained node finishes its step, hands the run back, stays up, and continues when it is resumed", async () => {
       const began = deferred<void>();
       const go = deferred<void>();
       const program = stepwise(began.resolve, go.promise);
@@ -255,12 +255,12 @@ onBothStores((bench) => {
       expect(await run.result({ timeout: "10s" })).toBe("whole");
     });
 
-    test("a node that drains to exit stops, and its work goes on elsewhere", async () => {
+    test("a node that drains to exit stops, and its runs continue on another node", async () => {
       const began = deferred<void>();
       const go = deferred<void>();
       const program = stepwise(began.resolve, go.promise);
       const { env } = place();
-      // Without signals it only stops: the process that would end is the test's. A real one ends in deploy.test.ts.
+      // Without signals it only stops, because its process is the test's. A real one exits in deploy.test.ts.
       const node = await bench.open({ programs: [program], env, identity: "leaving", signals: false });
       const stopped = new Promise<void>((resolve) => node.on("node.stopped", () => resolve()));
       const run = await node.start(program);

@@ -1,4 +1,4 @@
-// Whose policy holds: what a node that takes no runs says of limits and recovery changes nothing, and of two that do the newer holds.
+// Which policy applies: a node that claims no runs declares no limits and recovery, and of two that do the newer one decides.
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -16,13 +16,13 @@ const programOf = (of: keyof typeof policies) => workflow("job", policies[of], a
 onBothStores((bench) => {
   const open = (of: keyof typeof policies, options: Partial<NodeOptions>) =>
     bench.open({ programs: [programOf(of)], identity: of, stack: of, ...options });
-  /** What holds for runs that were started without the code, in no stack. */
+  /** The policy of runs that were started without the code, in no stack. */
   const declaredFor = async (env: string, stack: string | null = null) => {
     const group = { env, stack, queue: "job", program: "job", version: null };
     const limits = (await bench.store.runs.limitsOf(group)).map(({ max }: LimitRule) => max);
     return limits;
   };
-  /** The policy by which an orphan is judged that was started so. */
+  /** The policy by which an orphan that was started like this is judged. */
   const judgedBy = async (env: string, start: (env: string) => Promise<{ readonly id: string }>) => {
     const { id } = await start(env);
     const { group } = (await bench.store.runs.get(id))!;
@@ -47,7 +47,7 @@ onBothStores((bench) => {
     });
   }
 
-  test("what a node served by an override alone, or not at all, says of its other programs changes nothing", async () => {
+  test("a node that claims one program by an override declares no policy for its other programs", async () => {
     const env = newEnv();
     await open("production", { env });
     const ci = await open("ci", { env, mode: "disabled", identity: "kept" });
@@ -55,7 +55,7 @@ onBothStores((bench) => {
     await expect.poll(() => declaredFor(env, "ci")).toEqual([1]);
   });
 
-  test("a run keeps the policy of the code that started it, whoever declares what later", async () => {
+  test("a run keeps the policy of the code that started it, whatever is declared later", async () => {
     const env = newEnv();
     const production = await open("production", { env, mode: "trigger_only", sweeper: "off" });
     const client = createClient<readonly [ReturnType<typeof programOf>]>({ store: bench.store, env });
@@ -66,7 +66,7 @@ onBothStores((bench) => {
     expect(await judgedBy(env, () => production.start(programOf("production")))).toBe("resume");
   });
 
-  test("a rolling deployment: the newer start holds, is reported once, and an older node changes nothing any more", async () => {
+  test("in a rolling deployment the policy of the newer node applies and is reported once, and older nodes change nothing", async () => {
     const env = newEnv();
     const stack = "one";
     const told: unknown[] = [];
@@ -83,7 +83,7 @@ onBothStores((bench) => {
     const who = { holds: "ci", overruled: "production" };
     await expect.poll(() => told.length).toBe(2);
     expect(told).toMatchObject([stack, null].map((of) => ({ ...what, stack: of, ...who })));
-    // The older one says it again, as after a failover.
+    // The older one declares it again, as after a failover.
     await older.mode.set("disabled");
     await older.mode.set("full");
     await expect.poll(() => told.length).toBe(4);
@@ -91,7 +91,7 @@ onBothStores((bench) => {
     const overruled = async () =>
       Object.fromEntries((await older.nodes.list()).map(({ identity, overruled: of }) => [identity, of.length]));
     expect(await overruled()).toEqual({ production: 2, ci: 0 });
-    // When the newer one is gone, the older one's holds again.
+    // When the newer one is gone, the older one's applies again.
     await bus.stop();
     await older.mode.set("trigger_only");
     await older.mode.set("full");

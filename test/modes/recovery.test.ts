@@ -1,4 +1,4 @@
-// The sweep of `holdfast/compat`: who decides on an orphan, in which scope, and what is never taken for one.
+// Reclaiming by `holdfast/compat`: what decides on an orphan, in which scope, and which runs are never orphans.
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ onBothStores((bench) => {
     return { id: run.id, state: async () => (await record()).state, record };
   }
 
-  /** An earlier life of an identity that holds a run, and ended without a word. */
+  /** An earlier incarnation of an identity that holds a run, and died. */
   async function lastLife(env: string, identity: string) {
     const incarnation = randomUUID();
     const who = { incarnation, identity, name: identity, env, stack: null, build: null, leaseMs: 600_000 };
@@ -55,7 +55,7 @@ onBothStores((bench) => {
     return { id: run.id, record: async () => (await bench.store.runs.get(run.id))! };
   }
 
-  /** Heard from its first moment on. */
+  /** Subscribed before the node starts. */
   async function start(env: string, identity: string, sweeper: "every" | "off") {
     const options = { store: bench.store, programs: [], ...QUICK, env, identity, sweeper };
     const node = new Node(options, systemWorld());
@@ -67,7 +67,7 @@ onBothStores((bench) => {
   }
 
   describe("a start under the identity of a process that died", () => {
-    test("applies the declared policy at once, and reports a sweep like every other", async () => {
+    test("applies the declared policy at once, and reports a reclaim like every other", async () => {
       const [env, identity] = [newEnv(), randomUUID()];
       const run = await lastLife(env, identity);
       const { node, told } = await start(env, identity, "every");
@@ -103,8 +103,8 @@ onBothStores((bench) => {
     });
   });
 
-  describe("who decides", () => {
-    test("the callback, then the code, then what nodes declared; known to none of them: left alone", async () => {
+  describe("the decision on an orphan", () => {
+    test("comes from the callback, then the code, then the declarations of nodes; without any the run is left alone", async () => {
       const env = newEnv();
       const asked = await orphan({ env, program: "asked", declared: "resume" });
       const inCode = await orphan({ env, program: "in-code", declared: "resume" });
@@ -124,7 +124,7 @@ onBothStores((bench) => {
       expect(await unknown.state()).toBe("running");
     });
 
-    test("a callback that throws, or answers nonsense, leaves its run alone, and the others are decided on", async () => {
+    test("a callback that throws, or returns an invalid policy, leaves its run alone, and the others are decided", async () => {
       const env = newEnv();
       const bad = await orphan({ env, program: "bad", declared: "fail" });
       const odd = await orphan({ env, program: "odd", declared: "fail" });
@@ -148,8 +148,8 @@ onBothStores((bench) => {
     });
   });
 
-  describe("what is never taken for dead", () => {
-    test("a long quiet step, a queued and a deferred run", async () => {
+  describe("a run that is never an orphan", () => {
+    test("has a long quiet step, is queued, or is deferred", async () => {
       const env = newEnv();
       const quiet = await orphan({ env, leaseMs: 60_000 });
       const queued = newRun({ group: { ...group("q"), env } });
@@ -161,7 +161,7 @@ onBothStores((bench) => {
       for (const { id } of [queued, deferred]) expect((await bench.store.runs.get(id))!.state).toBe("waiting");
     });
 
-    test("one whose lease has been over for less than asked", async () => {
+    test("has a lease that expired less than the given time ago", async () => {
       const env = newEnv();
       const run = await orphan({ env });
       const { sweep } = recovery({ store: bench.store, env });
@@ -173,7 +173,7 @@ onBothStores((bench) => {
   describe("scope", () => {
     const all = { resolvePolicy: () => "resume" as const };
 
-    test("one's own stack and what belongs to none; another is named; null is all", async () => {
+    test("is the node's own stack and runs of no stack; another stack can be named; null means all", async () => {
       const env = newEnv();
       const blue = await orphan({ env, stack: "blue" });
       const green = await orphan({ env, stack: "green" });
@@ -187,13 +187,13 @@ onBothStores((bench) => {
       expect(await red.state()).toBe("waiting");
     });
 
-    test("with no stack of its own, a sweep has no filter", async () => {
+    test("is not filtered for a node without a stack", async () => {
       const env = newEnv();
       await orphan({ env, stack: "blue" });
       expect(await recovery({ store: bench.store, env }).sweep(all)).toMatchObject({ restarted: 1 });
     });
 
-    test("an env is never left, unless another is asked for", async () => {
+    test("is the node's env, unless another is named", async () => {
       const [env, other] = [newEnv(), newEnv()];
       const run = await orphan({ env: other });
       const { sweep } = recovery({ store: bench.store, env });
@@ -203,7 +203,7 @@ onBothStores((bench) => {
     });
   });
 
-  test("two sweeps on one orphan: one acts", async () => {
+  test("of two reclaims of one orphan, one acts", async () => {
     const env = newEnv();
     const run = await orphan({ env });
     const { sweep } = recovery({ store: bench.store, env });
@@ -217,13 +217,13 @@ onBothStores((bench) => {
     const runs = Array.from({ length: 450 }, () => newRun({ group: { ...group("q"), env } }));
     await bench.store.runs.insert(runs);
     const groupIds = await bench.store.runs.groupIds([runs[0]!.group]);
-    await new Promise((resolve) => setTimeout(resolve, 5)); // runs of one batch stand microseconds apart
+    await new Promise((resolve) => setTimeout(resolve, 5)); // runs of one batch are microseconds apart
     await bench.store.runs.claim({ owner: randomUUID(), token: randomUUID(), groupIds, limit: 450, leaseMs: 0 });
     const { sweep } = recovery({ store: bench.store, env });
     expect(await sweep({ resolvePolicy: () => "fail" })).toEqual({ restarted: 0, failed: 450, skipped: 0 });
   });
 
-  test("a run that is given up tells whoever waits for its result", async () => {
+  test("a run that fails as orphaned wakes the callers that wait for its result", async () => {
     const env = newEnv();
     const run = await orphan({ env, program: "doomed", declared: "fail" });
     const node = await bench.open({ programs: [], env, sweeper: "off" });
@@ -235,7 +235,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("reconciling answers what it found, in its scope", async () => {
+  test("reconcile returns what it found, in its scope", async () => {
     const calls = recovery({ store: bench.store, env: newEnv(), stack: "blue" });
     expect(await calls.reconcileWorkflows()).toEqual({ replayed: 0, skipped: 0 });
   });

@@ -1,4 +1,4 @@
-// A deployment of other code, rolled out and back under load by real processes: runs that one version has moved on are left to it by
+// A deployment of other code, rolled out and back under load by real processes: runs that one version has advanced are left to it by
 // the other, none ends badly, and none is left quarantined when both versions are there.
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -49,7 +49,7 @@ async function load(): Promise<RunHandle<number>[]> {
   return Promise.all(CHANGES.map((change) => client.start(programs[change].parent, CHILDREN)));
 }
 
-/** The new one is up before the old one goes, as a supervisor does it; load comes all the time. */
+/** The new process is up before the old one stops, as a supervisor does it; load continues all the time. */
 async function roll(from: readonly ChildProcess[], to: Version, runs: RunHandle<number>[]): Promise<ChildProcess[]> {
   const next: ChildProcess[] = [];
   for (const [i, old] of from.entries()) {
@@ -76,7 +76,7 @@ test("three processes rolled to other code and back under load: nothing ends bad
   runs.push(...(await load()));
   const { failed = 0, dead = 0, cancelled = 0 } = await states();
   expect({ failed, dead, cancelled }).toEqual({ failed: 0, dead: 0, cancelled: 0 });
-  // What only the newer code fits waits for it, and continues by itself when it comes.
+  // Runs that only the newer code fits wait for it, and continue when it starts.
   const again = await start("v2", "again");
   const all = await Promise.all(runs.map((run) => run.result({ timeout: "60s" })));
   expect(all).toEqual(runs.map(() => CHILDREN));

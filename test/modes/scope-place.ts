@@ -159,7 +159,7 @@ export class Place {
       limit: 3,
       leaseMs: SHORT_MS,
     });
-    // A place is free, and nobody has let the next one in yet.
+    // A place is free, and the next run has not been admitted yet.
     const limited = this.claims.find((one) => one.limited)!;
     await store.runs.commit([{ claim: limited, expectedSeq: 1, effects: [{ kind: "complete", output: json(1) }] }]);
     await store.inbox.send([this.message(this.claims[0]!.runId)]);

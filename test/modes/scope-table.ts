@@ -1,4 +1,4 @@
-// Every operation of a store, and what keeps it to its own env. A new operation has to find its line here.
+// Every operation of a store, and what keeps it in its own env. A new operation needs a line here.
 
 import { CLEAN_PARTS } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -8,17 +8,17 @@ import { MOST, type Place, SHORT_MS } from "./scope-place.js";
 
 /**
  * - `env`: it names its env, as an argument or in the rows that it brings, and touches no other.
- * - `id`: it names runs, claims, nodes, schedules, instances or fences by ids that others cannot guess. Here an id is the permission: whoever is
- *   not to touch a run must not be told of it.
+ * - `id`: it names runs, claims, nodes, schedules, instances or fences by ids that others cannot guess. Here an id is the permission: a
+ *   caller that must not touch a run must not learn its id.
  * - `groups`: it names claim groups by their numbers, which contain the env.
- * - `neutral`: it does the same whoever calls it, with nothing but what stands in the rows, and answers no ids.
+ * - `neutral`: it does the same for every caller, with only what is stored in the rows, and returns no ids.
  * - `all`: only when no env is named; then it is asked for all of them, and that is its purpose.
  */
 export type Scope = "env" | "id" | "groups" | "neutral" | "all";
 
 export interface Line {
   readonly scope: Scope;
-  /** A call of env B at its most impatient; null: there is none to make. */
+  /** A call of env B with its most aggressive arguments; null: there is none. */
   readonly call: ((store: Store, b: Place) => Promise<unknown>) | null;
 }
 
@@ -133,7 +133,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "queues.resume": line("env", (store, { env }) => store.queues.resume(env, "other")),
   "queues.list": line("env", (store, { env }) => store.queues.list(env)),
   "schedules.declare": line("env", async (store, b) => {
-    // What nobody declares any more goes at once.
+    // Subscriptions that no node declares are removed at once.
     await store.schedules.declare({ ...b.schedules(0), schedules: [] });
     const ids = await store.schedules.declare(b.schedules(0));
     b.schedule = ids[0]!;

@@ -15,7 +15,7 @@ import { OPERATIONS } from "./scope-table.js";
 const A = "aaaaaaaa";
 const isOfA = (value: unknown) => (JSON.stringify(value) ?? "").includes(A);
 
-/** All rows of A, and what is kept of it beside the tables that are compared elsewhere. */
+/** All rows of A, and what its nodes serve and declare. */
 async function digest(store: Store, a: Place, snapshot: () => Promise<object>): Promise<string[]> {
   const rows = Object.entries(await snapshot()).flatMap(([table, found]) =>
     (found as unknown[]).filter(isOfA).map((row) => `${table} ${JSON.stringify(row)}`),

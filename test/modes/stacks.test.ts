@@ -1,4 +1,4 @@
-// Stacks: which runs belong to a cluster, what another may take over, and programs that only some stacks serve.
+// Stacks: which runs belong to a cluster, what another cluster may take over, and programs that only some stacks serve.
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -57,7 +57,7 @@ onBothStores((bench) => {
       const green = await open({ env, stack: "green", mode: "trigger_only", housekeeping: "200ms" });
       const left = await red.start(job);
       expect(await (await green.start(job)).result({ timeout: "10s" })).toBe("done");
-      // From now on green works itself: who has opted in stops offering.
+      // From now on green works for itself: nodes that opted in no longer take its runs.
       await green.mode.set("full");
       const groups = async () => (await taking.nodes.find(taking.identity)).claims.map(({ stack }) => stack);
       await until(async () => !(await groups()).includes("green"));
@@ -78,7 +78,7 @@ onBothStores((bench) => {
       expect(await run.result({ timeout: "10s" })).toBe("done");
     });
 
-    test("two that take: each run is worked on once", async () => {
+    test("with two nodes that take deferred runs, each run is executed once", async () => {
       const env = newEnv();
       const counted = new Map<string, number>();
       const counting = workflow("counting", async (ctx, id: string) => {
@@ -94,7 +94,7 @@ onBothStores((bench) => {
     });
   });
 
-  test("what nobody takes in time is cancelled, with the reason in its journal", async () => {
+  test("a deferred run that no node takes in time is cancelled, with the reason in its journal", async () => {
     const env = newEnv();
     const node = await open({ env, mode: "trigger_only", deferredExpiry: 50 });
     const deferred = new Promise<object>((resolve) =>
@@ -122,7 +122,7 @@ onBothStores((bench) => {
   });
 });
 
-test("the node that finds a deferred run overdue tells of it", async () => {
+test("the node that finds a deferred run overdue reports it", async () => {
   const job = workflow("job", async () => "done");
   const store = memoryStore();
   await using node = await createNode({ store, programs: [job], mode: "trigger_only", deferredExpiry: 50, ...QUICK });

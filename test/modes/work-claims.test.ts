@@ -1,4 +1,4 @@
-// Work claims in front of runs: nobody begins without the right, whoever loses it stops, and without an adapter nothing is asked.
+// Work claims in front of runs: no node begins without the claim, a node that loses it stops, and without an adapter nothing is called.
 
 import { describe, expect, test } from "vitest";
 import type { NodeOptions } from "../../src/node/node-options.js";
@@ -34,7 +34,7 @@ onBothStores((bench) => {
     return { node, told };
   }
 
-  test("a run's own key is asked for before its work begins, and completed when it is done", async () => {
+  test("a run's own key is claimed before its work begins, and completed when it ends", async () => {
     const claims = new FakeClaims();
     const { node, told } = await open(claims);
     const run = await node.start(job, undefined, { key: "order:1" });
@@ -54,7 +54,7 @@ onBothStores((bench) => {
     expect(await claims.claims()).toMatchObject([{ key: `run:${run.id}`, detail: expect.stringContaining("failed") }]);
   });
 
-  test("busy: nothing is begun, the run waits at no cost, and goes on when the key is free", async () => {
+  test("busy: nothing begins, the run waits at no cost, and continues when the key is free", async () => {
     const claims = new FakeClaims();
     const { node, told } = await open(claims);
     const key = keyText(node.env, "", { scope: "job", key: "order:2" });
@@ -70,7 +70,7 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "10s" })).toBe("done");
   });
 
-  test("an adapter that does not answer begins nothing, and is asked again", async () => {
+  test("with an adapter that does not answer nothing begins, and it is called again", async () => {
     let away = true;
     class Away extends FakeClaims {
       override acquire(...asked: Parameters<FakeClaims["acquire"]>) {
@@ -109,7 +109,7 @@ onBothStores((bench) => {
     const run = await node.start(long, undefined, { key: "k" });
     await began.promise;
     const key = keyText(node.env, run.id, { scope: "long", key: "k" });
-    // Its time is over for the adapter, and another cluster takes the work.
+    // Its claim has expired for the adapter, and another cluster takes the work.
     claims.advance(1_000);
     const stolen = await claims.acquire(key, "another cluster", { leaseMs: 600 });
     expect(stolen.ok).toBe(true);
@@ -120,7 +120,7 @@ onBothStores((bench) => {
     expect(await run.status()).toMatchObject({ failures: 0, crashes: 0 });
   });
 
-  test("recovery with claims on: another node goes on when the dead one's right is over, and no sooner", async () => {
+  test("reclaiming with claims on: another node continues when the dead one's claim expires, and no sooner", async () => {
     const claims = new FakeClaims();
     const { env } = place();
     const run = newRun({ group: { ...group("job"), env } });
@@ -135,7 +135,7 @@ onBothStores((bench) => {
   });
 
   describe("without an adapter", () => {
-    test("nothing is asked and nothing is told", async () => {
+    test("nothing is called and nothing is reported", async () => {
       const node = await bench.open({ programs: [job], ...place() });
       const told: unknown[] = [];
       node.on("work_claim.acquired", (event) => told.push(event));
@@ -145,7 +145,7 @@ onBothStores((bench) => {
   });
 });
 
-test("a key that is too long for an adapter is hashed, and keys of two envs never meet", () => {
+test("a key that is too long for an adapter is hashed, and keys of two envs never collide", () => {
   const long = { scope: "s", key: "x".repeat(512) };
   expect(keyText("a", "r", long)).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(keyText("a", "r", long)).not.toBe(keyText("b", "r", long));

@@ -1,4 +1,4 @@
-// Replay by itself: in which order a function is told, and when it is judged.
+// Replay alone: in which order results reach a function, and when a mismatch is detected.
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
@@ -27,7 +27,7 @@ function open(log: readonly JournalEntry[]) {
   } as unknown as Session;
   const replay = new Replay(session, readRecorded(log), { timeoutMs: null, historyLimit: 1_000 });
   const told: string[] = [];
-  /** A step that the test ends; `started` tells that it was not in the log. */
+  /** A step that the test ends; `started` means that it was not in the journal. */
   const step = (name: string, started: (id: string) => void = () => {}, first = false): Promise<void> =>
     new Promise((resolve) => {
       const call: Call & { started: boolean; running: boolean } = {
@@ -55,7 +55,7 @@ function open(log: readonly JournalEntry[]) {
   return { replay, step, run, told };
 }
 
-test("endings that come back in another order than they were written are told in the journal's", async () => {
+test("endings that arrive in another order than they were written are delivered in the journal's order", async () => {
   const { replay, step, run, told } = open([entry(1, "start")]);
   const started: string[] = [];
   const note = (id: string) => {
@@ -67,7 +67,7 @@ test("endings that come back in another order than they were written are told in
   expect(told[0]).toBe("a");
 });
 
-test("recorded endings are told one turn apart: what the first brings about comes before the second", async () => {
+test("recorded endings are delivered one turn apart: what the first causes comes before the second", async () => {
   const { step, run, told } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
   const after = async () => {
     await step("a");
@@ -78,20 +78,20 @@ test("recorded endings are told one turn apart: what the first brings about come
   expect(told).toEqual(["a", "what a brings about", "b"]);
 });
 
-test("a new call beside recorded ones is no mismatch while the function goes on", async () => {
+test("a new call next to recorded ones is no mismatch while the function continues", async () => {
   const { replay, step, run } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
   const fresh = (id: string) => replay.ended({ id, entry: entry(4, "step") });
   const body = Promise.all([step("new", fresh), step("a").then(() => step("b"))]).then(() => "fits");
   expect(await run(body)).toEqual({ kind: "returned", value: "fits" });
 });
 
-test("what is recorded and never asked for is a mismatch once the function is idle", async () => {
+test("a recorded call that is never made is a mismatch once the function is idle", async () => {
   const { step, run } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
   const outcome = await run(step("a").then(() => step("renamed")));
   expect(outcome).toMatchObject({ kind: "mismatch", missing: [{ name: "b" }], asked: ['step "renamed"'] });
 });
 
-test("while a patch is being recorded nothing is told: without it the log would tell another story", async () => {
+test("while a patch is being recorded no result is delivered: without it a replay would differ", async () => {
   const { replay, step, run, told } = open([entry(1, "start")]);
   const ids: string[] = [];
   const patch = step("patch", (id) => ids.push(id), true);
@@ -104,7 +104,7 @@ test("while a patch is being recorded nothing is told: without it the log would 
   expect(await outcome).toEqual({ kind: "returned", value: "other" });
 });
 
-test("a second ending of a call, as of a wait whose time was over as its signal came, is dropped and no mismatch", async () => {
+test("a second ending of a call, as of a wait that timed out as its signal came, is dropped and no mismatch", async () => {
   const { step, run, told } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "a")]);
   expect(await run(step("a").then(() => "fits"))).toEqual({ kind: "returned", value: "fits" });
   expect(told).toEqual(["a"]);

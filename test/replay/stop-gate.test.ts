@@ -1,4 +1,4 @@
-// The gate in front of what begins: closed before a request to stop is written into the journal.
+// The gate in front of steps: closed before a request to stop is written into the journal.
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
@@ -11,7 +11,7 @@ import { messageTaker } from "../../src/replay/take-messages.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 test.each(["cancel", "pause"] as const)(
-  "a step that waits for its lease does not begin while a %s is being taken in",
+  "a step that waits for its lease does not begin while a %s is being recorded",
   async (kind) => {
     const world = new VirtualWorld();
     let renewed = () => {};

@@ -1,4 +1,4 @@
-// A process dies in mid-task: another takes over, or its own next start does; one that lives keeps what it holds.
+// A process dies in mid-task: another one, or its own restart, reclaims its runs; a live process keeps its claims.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** Longer than any test: only something sooner than a lease can be the reason. */
+/** Longer than any test, so that an expired lease cannot be the reason. */
 const LONG = "10m" as const;
 const HELD = { steps: 3, ms: 1, holdAt: 1 };
 
@@ -33,7 +33,7 @@ async function entries(runId: string): Promise<string[]> {
   return page!.entries.map(({ kind, name, epoch }) => `${kind} ${name} ${epoch}`.trim());
 }
 
-test("a node is killed in mid-task: another goes on after the last recorded step, within seconds", {
+test("when a node is killed in mid-task, another continues after the last recorded step, within seconds", {
   timeout: 60_000,
 }, async () => {
   const settings = { env: "crash", lease: LONG, presenceGrace: 500 };
@@ -50,7 +50,7 @@ test("a node is killed in mid-task: another goes on after the last recorded step
     { node: "victim", epoch: 1 },
     { node: "heir", epoch: 2 },
   ]);
-  // Tried twice, by two processes: to the outside it is the same thing.
+  // Attempted twice, by two processes, with the same idempotency key.
   expect(second!.key).toBe(first!.key);
   expect(nodes.effects(run.id, "s2")).toMatchObject([{ node: "heir" }]);
   expect(await entries(run.id)).toEqual(["start task 0", "step s0 1", "step s1 2", "step s2 2", "completed  2"]);
@@ -63,7 +63,7 @@ test("a node is killed in mid-task: another goes on after the last recorded step
   });
 });
 
-test("a node that starts again takes its own runs back at once, with its grace and their leases far from over", {
+test("a node that restarts reclaims its own runs at once, long before its grace and their leases end", {
   timeout: 60_000,
 }, async () => {
   const settings = { env: "again", lease: LONG };
@@ -91,7 +91,7 @@ test("a second live process of the same identity takes nothing from the first", 
   expect(nodes.of("run.reclaimed")).toEqual([]);
 });
 
-test("a lone node: nothing starts beside it; killed, whoever follows takes its runs at once", {
+test("no node starts next to a lone node; when it is killed, the next node reclaims its runs at once", {
   timeout: 60_000,
 }, async () => {
   const lone = { env: "lone", claiming: false, lease: LONG, renewEvery: 50 };

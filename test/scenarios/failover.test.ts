@@ -14,7 +14,7 @@ const schema = "holdfast";
 const nodes = new NodeProcesses({ schema });
 const SETTINGS = { lease: "3s", concurrency: 8 } as const;
 let yard: ServerYard;
-/** What nodes and clients know: it leads to whoever is the primary now. */
+/** The address of nodes and clients: it leads to the current primary. */
 let proxy: FaultProxy;
 let address: { host: string; port: number };
 let store: PostgresStore;
@@ -45,7 +45,7 @@ async function open(primary: StreamingServer): Promise<string> {
   return url;
 }
 
-/** Starts runs until it is told to stop; answers those whose start was acknowledged. */
+/** Starts runs until it is stopped; returns those whose start was acknowledged. */
 function startRuns(every: number): { readonly stop: () => Promise<RunHandle<string[]>[]> } {
   const client = createClient({ store });
   const started: RunHandle<string[]>[] = [];
@@ -95,7 +95,7 @@ test("with synchronous replication nothing acknowledged is lost, there and back"
   const settled = nodes.of("run.settled").length;
   await nodes.until(() => nodes.of("run.settled").length > settled + 15);
 
-  // And back: to a server that was made anew where the first one was.
+  // And back: to a new server in the place of the first one.
   const third = await yard.replica("third", second);
   await second.waitForReplica();
   await second.crash();
@@ -111,7 +111,7 @@ test("with synchronous replication nothing acknowledged is lost, there and back"
   await expectAcknowledgedSteps(third);
 });
 
-/** Every step of which a node was told that its result is recorded stands in the journal of the last server. */
+/** Every step that was acknowledged as recorded is in the journal of the last server. */
 async function expectAcknowledgedSteps(server: StreamingServer): Promise<void> {
   const rows = await server.query<{ run_id: string; name: string }>(
     `select run_id, name from ${schema}.journal where kind = 'step'`,
@@ -123,7 +123,7 @@ async function expectAcknowledgedSteps(server: StreamingServer): Promise<void> {
   expect(rows.length, "one result per step").toBe(recorded.size);
 }
 
-test("with asynchronous replication what was lost is noticed, no stale write is accepted, and work goes on (F24)", {
+test("with asynchronous replication the loss is detected, no stale write is accepted, and work continues (F24)", {
   timeout: 120_000,
 }, async () => {
   const first = await yard.primary("leading");
@@ -136,7 +136,7 @@ test("with asynchronous replication what was lost is noticed, no stale write is 
   );
   await nodes.until(() => early.every((run) => nodes.effects(run.id, "s1").length > 0));
 
-  // The replica hears nothing any more: what is acknowledged from now on is lost. Also a node that registers.
+  // The replica receives nothing any more: what is acknowledged from now on is lost, including a node that registers.
   cable.mode = "blackhole";
   await nodes.startHere("late", url, SETTINGS);
   const stepsBefore = nodes.of("step.completed").length;
@@ -159,7 +159,7 @@ test("with asynchronous replication what was lost is noticed, no stale write is 
     return row!.n;
   };
   await expect.poll(isWorked, { timeout: 30_000 }).toBeGreaterThan(0);
-  // Who held what is gone was told so; who goes on does it from what the replica has.
+  // Holders of lost claims learned it; the others continue from what the replica has.
   const losers = () => new Set(nodes.of("claim.lost").map(({ detail }) => detail.runId));
   await nodes.until(() => lost.every((run) => losers().has(run.id)));
   for (const run of early) await run.cancel();

@@ -1,4 +1,4 @@
-// Work that comes at once, new or taken from a node that died, is spread over the nodes that are idle.
+// Many runs that become claimable at once, new or reclaimed, are spread over idle nodes.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { innocent } from "./poison.js";
 
 const { url, schema } = testSchema();
 const QUICK = { housekeeping: 100, presenceGrace: 300 };
-/** Longer than a test: nobody gets a second run because its first has ended. */
+/** Longer than a test: no node gets a second run because its first has ended. */
 const WORK_MS = 60_000;
 let store: PostgresStore;
 const nodes: Node[] = [];
@@ -37,7 +37,7 @@ async function idleNodes(env: string, count: number, concurrency: number): Promi
     node.on("run.claimed", () => shares[i]!++);
     nodes.push(node);
   }
-  // Each has heard of the others, and has looked for work in vain.
+  // Each knows of the others, and has polled for work in vain.
   await pass(1_000);
   return shares;
 }

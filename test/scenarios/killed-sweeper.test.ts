@@ -1,4 +1,4 @@
-// A sweeper is killed: whenever that is, every run is either still held or waits, and the next sweep finishes.
+// A sweeper is killed at any moment: every run is either still held or waits, and the next reclaim finishes.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -44,14 +44,14 @@ async function sweeper(limit: number): Promise<ChildProcess> {
 }
 
 async function killed(child: ChildProcess): Promise<void> {
-  // It ends by itself when its database does.
+  // It exits when its database stops.
   const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
   child.kill("SIGKILL");
   await gone;
   sweepers.delete(child);
 }
 
-/** Claimed by somebody who is gone, with leases that are over. */
+/** Claimed by a node that is gone, with expired leases. */
 async function loseRuns(count: number): Promise<void> {
   await database.query("truncate holdfast.runs, holdfast.taken_claims");
   await store.runs.insert(newRuns(count, { group: lost, crashLimit: 5 }));
@@ -87,7 +87,7 @@ async function sweepAll(): Promise<void> {
   }
 }
 
-/** Each row takes a sweep a moment, so that a kill meets it in the middle, between two of its statements or between two sweeps. */
+/** Slows a reclaim down at each row, so that a kill hits it inside a statement, between two of them, or between two reclaims. */
 async function dawdling(id: string | null, seconds: number): Promise<void> {
   await database.query(`create or replace function holdfast.dawdle() returns trigger language plpgsql as
     $$ begin perform pg_sleep(${seconds}); return new; end $$`);
@@ -98,7 +98,7 @@ async function dawdling(id: string | null, seconds: number): Promise<void> {
 
 const hurry = () => database.query("drop trigger zz_dawdle on holdfast.runs");
 
-test("four of them race and are killed one after the other: no run is lost between two statements", {
+test("four sweepers race and are killed one after the other: no run is lost between two statements", {
   timeout: 90_000,
 }, async () => {
   await loseRuns(RUNS);
@@ -120,7 +120,7 @@ test("four of them race and are killed one after the other: no run is lost betwe
   expect(await census()).toEqual({ free: RUNS, held: 0, neither: 0 });
 });
 
-/** A sweep stands still in the middle of its statement: at the row of its last run. */
+/** A reclaim hangs in the middle of its statement: at the row of its last run. */
 async function stuckSweep(): Promise<ChildProcess> {
   await loseRuns(100);
   await dawdling(await lastId(), 60);
@@ -140,7 +140,7 @@ async function lastId(): Promise<string> {
   return row!.id;
 }
 
-test("killed in the middle of its statement, it has done nothing, and another does all of it", {
+test("a sweeper killed in the middle of its statement has changed nothing, and another does all of it", {
   timeout: 60_000,
 }, async () => {
   const child = await stuckSweep();
@@ -153,7 +153,7 @@ test("killed in the middle of its statement, it has done nothing, and another do
   expect(await census()).toEqual({ free: 100, held: 0, neither: 0 });
 });
 
-test("the database crashes in the middle of a sweep: nothing is half done, and the next sweep finishes (F18)", {
+test("when the database crashes in the middle of a reclaim, nothing is half done, and the next one finishes (F18)", {
   timeout: 60_000,
 }, async () => {
   const child = await stuckSweep();

@@ -1,4 +1,4 @@
-// A name that led to a read-only server for a while: what was connected there comes back when the name is right, without being cut.
+// A name that led to a read-only server for a while: clients connected there return when the name is right, without a cut.
 
 import { setTimeout as pass } from "node:timers/promises";
 import pg from "pg";
@@ -98,14 +98,14 @@ describe.for(ways)("with %s", ([, open]) => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => node.start(quick)));
     for (const run of runs) expect(await run.result({ timeout: "20s" })).toBe(1);
     expect(performance.now() - rightAt).toBeLessThan(BACK_MS);
-    // Its lock is held on the right server.
+    // Its presence lock is held on the right server.
     const locked = `select 1 from ${schema}.nodes n join pg_locks l on l.locktype = 'advisory' and l.objid = n.presence
       where n.stopped_at is null and n.env = 'moved'`;
     await expect.poll(async () => (await primary.query(locked)).length, { timeout: 3_000 }).toBe(1);
   });
 });
 
-test("one that only reads does not stay with the standby", { timeout: 60_000 }, async () => {
+test("a client that only reads does not stay connected to the standby", { timeout: 60_000 }, async () => {
   const reader = openPostgres(name.url(primary.url), { schema });
   closing.push(() => reader.close());
   const read = () => reader.runs.count({ env: "moved" });

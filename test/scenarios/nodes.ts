@@ -1,4 +1,4 @@
-// Nodes as the scenarios use them: those that are to die or to be cut off are processes of their own, the others live here.
+// Nodes as the scenarios use them: nodes that die or are cut off are processes of their own, the others run in this one.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ export interface Told {
 type Options = Partial<Omit<NodeOptions, "store" | "programs">>;
 
 export interface ScenarioNode {
-  /** Lets the step go on that it holds. */
+  /** Releases the step that is waiting. */
   release(runId: string): void;
 }
 
@@ -29,7 +29,7 @@ export class NodeProcess implements ScenarioNode {
     this.#child = child;
   }
 
-  /** At once, without a word. */
+  /** At once, without a shutdown. */
   async kill(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     const gone = exitCode === null && signalCode === null ? once(this.#child, "exit") : null;
@@ -72,7 +72,7 @@ export class NodeProcesses {
     return new NodeProcess(child);
   }
 
-  /** The same without a process: a second or two less, and enough for one that stays as it is. */
+  /** The same in this process: a second or two faster, and enough for a node that is not killed. */
   async startHere(name: string, url: string, options: Options = {}): Promise<ScenarioNode & { stop(): Promise<void> }> {
     const held = new Held();
     const wish = { url, schema: this.#where.schema, identity: name, ...options };
@@ -89,7 +89,7 @@ export class NodeProcesses {
     return this.told.filter((one) => one.event === event && (node === undefined || one.node === node));
   }
 
-  /** Who began this step of the run, in order, and under which claim. */
+  /** The nodes that began this step of the run, in order, and under which claim. */
   effects(runId: string, step: string): { readonly node: string; readonly epoch: number; readonly key: string }[] {
     return this.of("effect")
       .filter(({ detail }) => detail.runId === runId && detail.step === step)

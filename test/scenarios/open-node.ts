@@ -1,4 +1,4 @@
-// A node of the scenarios, wherever it runs: tells what its steps do and what becomes of its claims.
+// A node of the scenarios, wherever it runs: reports what its steps do and what happens to its claims.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
@@ -29,7 +29,7 @@ export class Held {
   }
 }
 
-/** Null: it was refused, and has told so. */
+/** Null: it was rejected, and has reported it. */
 export async function openNode({ url, schema, ...options }: Wish, tell: Tell, held: Held): Promise<Node | null> {
   const task = taskWith(async (effect: Effect, ms, isHeld) => {
     const value = randomUUID();

@@ -1,4 +1,4 @@
-// A node is cut off from the database: taken over while it is away, or back before anybody acted.
+// A node is cut off from the database: its runs are reclaimed while it is away, or it is back before that.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
@@ -33,7 +33,7 @@ async function heldRun(env: string) {
   return run;
 }
 
-test("cut off for longer than its lease, its run is taken over, its late write refused; back, it works on", {
+test("a node cut off for longer than its lease loses its run, its late write is refused; back, it works again", {
   timeout: 90_000,
 }, async () => {
   const settings = { env: "cut", lease: LEASE_MS };
@@ -70,10 +70,10 @@ test("cut off for longer than its lease, its run is taken over, its late write r
   expect(nodes.effects(next.id, "s0").map(({ node }) => node)).toEqual(["cut"]);
 });
 
-test("back before anybody swept, its claim holds although its lease was over, and nothing is done twice", {
+test("a node that is back before a reclaim keeps its claim although its lease expired, and nothing is done twice", {
   timeout: 90_000,
 }, async () => {
-  // Both are there and keep house, and take nothing from anybody yet, not from themselves either.
+  // Both nodes run their housekeeping, and reclaim nothing yet.
   const settings = { env: "back", lease: LEASE_MS, sweeper: "off" } as const;
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("back");

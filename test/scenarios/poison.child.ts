@@ -1,4 +1,4 @@
-// A node process in which one program kills its process and another does honest work beside it.
+// A node process in which one program kills its process and another does honest work next to it.
 
 import { setTimeout as pass } from "node:timers/promises";
 import { createNode } from "../../src/index.js";

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 afterAll(() => store.close());
 
-/** Starts a process, and the next one whenever it has died. Answers how often it did. */
+/** Starts a process, and the next one whenever it has died. Returns how often it did. */
 function supervise(identity: string, env: string): { deaths: number } {
   const life = { deaths: 0 };
   const wish = JSON.stringify({ url, schema, env, identity, ...QUICK });
@@ -48,7 +48,7 @@ for (const [n, workMs] of [
   [1, 1_500],
   [3, 4_000],
 ] as const) {
-  test(`poison beside nine innocent runs on ${n} node(s): it ends dead after five crashes, and all others complete`, {
+  test(`poison among nine innocent runs on ${n} node(s): it ends dead after five crashes, and all others complete`, {
     timeout: 120_000,
   }, async () => {
     supervised = true;

@@ -1,5 +1,5 @@
-// How long the runs of a killed process wait at default settings: whoever takes over, whether it was there before, and while
-// everybody's connections break again and again.
+// How long the runs of a killed process wait at default settings: with another node, a new one, or
+// while all connections break again and again.
 
 import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const HELD = { steps: 2, ms: 1, holdAt: 0 };
-/** What a node has when nothing is said; a generated identity, too. */
+/** Default settings, with a generated identity. */
 const DEFAULTS = { housekeeping: 1_000, pollInterval: 1_000, pollMax: 5_000, identity: undefined as unknown as string };
 const RECOVERED_MS = 2_500;
 
@@ -31,7 +31,7 @@ async function heldRun(env: string) {
   return run;
 }
 
-test("one of several: its run goes on within 2.5 s", { timeout: 60_000 }, async () => {
+test("one of several nodes is killed: its run continues within 2.5 s", { timeout: 60_000 }, async () => {
   const settings = { ...DEFAULTS, env: "several" };
   const victim = await nodes.start("victim", url, settings);
   const run = await heldRun("several");
@@ -44,7 +44,7 @@ test("one of several: its run goes on within 2.5 s", { timeout: 60_000 }, async 
   expect(performance.now() - killedAt).toBeLessThan(RECOVERED_MS);
 });
 
-test("the only node, started again after half a second with another identity: its run goes on within 2.5 s", {
+test("the only node is killed and restarted after half a second with another identity: its run continues within 2.5 s", {
   timeout: 60_000,
 }, async () => {
   const settings = { ...DEFAULTS, env: "only" };
@@ -59,7 +59,9 @@ test("the only node, started again after half a second with another identity: it
   expect(performance.now() - killedAt).toBeLessThan(RECOVERED_MS);
 });
 
-test("a second node that is three seconds old: the run goes on within 2.5 s", { timeout: 60_000 }, async () => {
+test("a node is killed when the second node is three seconds old: the run continues within 2.5 s", {
+  timeout: 60_000,
+}, async () => {
   const settings = { ...DEFAULTS, env: "young" };
   const victim = await nodes.start("victim", url, settings);
   const run = await heldRun("young");
@@ -71,7 +73,7 @@ test("a second node that is three seconds old: the run goes on within 2.5 s", { 
   expect(performance.now() - killedAt).toBeLessThan(RECOVERED_MS);
 });
 
-test("while all connections are cut for 1.3 s every 10 s, a killed node's run goes on within 20 s, and no other changes hands", {
+test("while all connections are cut for 1.3 s every 10 s, a killed node's run continues within 20 s, and no other changes hands", {
   timeout: 120_000,
 }, async () => {
   const { hostname: host, port } = new URL(url);

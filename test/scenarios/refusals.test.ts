@@ -43,7 +43,7 @@ async function grant(): Promise<void> {
     await pool.query(`grant all on all ${all} in schema ${schema} to ${role}`);
 }
 
-/** What is open stays open under most refusals: what a restart or a network would end is ended here. */
+/** Open connections survive most refusals: here they are ended, as by a restart or a network fault. */
 const cut = () =>
   pool.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and pid <> pg_backend_pid()", [
     role,
@@ -60,8 +60,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     refuse: () => pool.query(`alter role ${role} password 'second'`).then(cut),
     accept: () => pool.query(`alter role ${role} password '${PASSWORD}'`),
   },
-  // Steps that are transactions have no connection yet; all that the nodes have opened goes on.
-  "a rotated password beside open connections (28P01)": {
+  // Transaction steps have no connection yet; all open connections of the nodes keep working.
+  "a rotated password with open connections (28P01)": {
     refuse: () => pool.query(`alter role ${role} password 'second'`),
     accept: () => pool.query(`alter role ${role} password '${PASSWORD}'`),
     fromTheStart: true,
@@ -86,7 +86,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     refuse: () => pool.query(`alter role ${role} set default_transaction_read_only = on`).then(cut),
     accept: () => pool.query(`alter role ${role} reset default_transaction_read_only`),
   },
-  "a schema that is not there (3F000)": {
+  "a missing schema (3F000)": {
     refuse: () => pool.query(`alter schema ${schema} rename to ${schema}_away`),
     accept: () => pool.query(`alter schema ${schema}_away rename to ${schema}`),
   },
@@ -104,7 +104,7 @@ function programs(env: string, node: () => Node): Programs {
     await ctx.transaction("book", { retry: 1 }, async (tx) => {
       await tx.query(`insert into ${booked} values ($1)`, [ctx.runId]);
     });
-    // A step that calls the store by itself meets the same trouble.
+    // A step that calls the store meets the same refusal.
     const child = await ctx.step("starts", { retry: 1 }, async ({ idempotencyKey }) => {
       return (await node().start(inner, n, { key: idempotencyKey })).id;
     });
@@ -154,7 +154,7 @@ const NOT_DONE = [
 ] as const;
 
 test.for(Object.keys(REFUSALS))(
-  "%s ends nothing: all of it is held, told and done later",
+  "%s ends nothing: all work is kept, reported and done later",
   { timeout: 90_000 },
   async (name) => {
     const { refuse, accept, fromTheStart = false } = REFUSALS[name]!;

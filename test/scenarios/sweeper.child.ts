@@ -1,4 +1,4 @@
-// Takes back claims as fast as it can, until it or its database is killed.
+// Reclaims runs as fast as it can, until it or its database is killed.
 
 import { openPostgres } from "../../src/store/postgres/open.js";
 

@@ -1,4 +1,4 @@
-// The work of the scenarios: steps whose effects are told to the test, one of which may wait until the test lets it go on.
+// The work of the scenarios: steps whose effects are reported to the test, one of which may wait until the test releases it.
 
 import type { StepInfo } from "../../src/replay/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
@@ -18,7 +18,7 @@ export interface Effect {
   readonly epoch: number;
 }
 
-/** Does what the outside world sees of a step, and answers something that no other attempt answers. */
+/** The side effect of a step; returns a value that no other attempt returns. */
 export type Work = (effect: Effect, ms: number, held: boolean) => Promise<string>;
 
 export const taskWith = (work: Work) =>
@@ -33,5 +33,5 @@ export const taskWith = (work: Work) =>
     return done;
   });
 
-/** For who only starts it. */
+/** For processes that only start it. */
 export const task = taskWith(async () => "never");

@@ -1,5 +1,5 @@
-// Episodes under seeded faults: every invariant of runs, one episode per event (S10), limits of actors (S14, S15), that only what was
-// never begun is skipped, and that what is taken back goes on, begins anew or is given up as its expectation says.
+// Episodes under seeded faults: every invariant of runs, one episode per event (S10), limits of actors (S14, S15), that only episodes
+// that never began are skipped, and that a reclaimed episode resumes, restarts or fails as its expectation declares.
 
 import { expect, test } from "vitest";
 import { ActorWorkload } from "../../src/simulator/workload/actor-workload.js";

@@ -1,4 +1,4 @@
-// The simulator takes any workload, and any store on the memory store's tables: nothing in it has to be touched for that.
+// The simulator takes any workload, and any store on the memory store's tables: without a change to it.
 
 import { expect, test } from "vitest";
 import type { History } from "../../src/simulator/check/history.js";
@@ -81,7 +81,7 @@ function broken(change: (store: Store) => Partial<Store["runs"]>): SimulateOptio
 test("a store that grants what another holds is caught", { timeout: 60_000 }, async () => {
   const openStore = broken((store) => ({
     claim: (request) => {
-      // Takes every claim back first, whether its lease is over or not.
+      // Releases every claim first, whether its lease has expired or not.
       for (const row of tablesOf(store).runs.values()) if (row.leaseUntilUs !== null) row.leaseUntilUs = 0;
       return store.runs.sweepExpired({ env: "default", limit: 100 }).then(() => store.runs.claim(request));
     },

@@ -1,4 +1,4 @@
-// A store with a history that follows it, for showing that the checkers notice: what is applied is told, unless a test lies.
+// A store with a history that follows it, to show that the checkers notice: what is applied is reported, unless a test lies.
 
 import type { Claim } from "../../src/kernel/run/claim.js";
 import type { Effect } from "../../src/kernel/run/effect.js";
@@ -59,7 +59,7 @@ export class Scene {
     return { owner: this.world.token(), token: this.world.token(), groupIds, limit, leaseMs: LEASE_MS };
   }
 
-  /** A node that says how long its leases are, as all do that renew them; its incarnation. */
+  /** Registers a node with the length of its leases, as every node that renews does; returns its incarnation. */
   async node(name: string): Promise<string> {
     const incarnation = this.world.token();
     const who = { incarnation, identity: name, name, env: "default", stack: null, build: null };
@@ -104,7 +104,7 @@ export class Scene {
     this.tell({ op: "inbox.send", args: [messages], answer: await this.store.inbox.send(messages) });
   }
 
-  /** `lie`: what the store is said to have counted. */
+  /** `lie`: what the store claims to have counted. */
   async sweep(lie: Partial<Pick<Reclaimed, "crashes">> = {}): Promise<void> {
     const reclaimed = await this.store.runs.sweepExpired({ env: "default", limit: 10 });
     this.tell({

@@ -29,7 +29,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
-    "a run whose past generations are removed, with what they were told",
+    "a run whose past generations are removed, with their messages",
     async (s) => {
       const first = await s.inserted();
       await s.send(first.runId, `signal:${s.world.token()}`);
@@ -40,7 +40,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
-    "a run that is claimed, told something, taken over and completed",
+    "a run that is claimed, gets a signal, is reclaimed and completes",
     async (s) => {
       const first = await s.inserted();
       await s.commit(first, entry("step"));
@@ -52,7 +52,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
-    "a run that parks, wakes by time, begins anew, fails and is redriven",
+    "a run that parks, wakes by time, begins a new generation, fails and is retried",
     async (s) => {
       await s.commit(await s.inserted(), entry("sleep.begun", "a", "1", '{"ms":50}'), { ...park, wakeInMs: 50 });
       await s.world.advance(60);
@@ -67,10 +67,10 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       await s.commit(await s.claim(), entry("step"), done("null"));
     },
   ],
-  ["a holder that is heard of after others had restarted its run", (s) => restartedThrice(s)],
+  ["a holder that sends a heartbeat after others had restarted its run", (s) => restartedThrice(s)],
 ];
 
-/** Three holders lose a run that each of them restarted, the first two after progress; the first is heard of before the last loses it. */
+/** Three holders lose a run that each of them restarted, the first two after progress; the first sends a heartbeat before the last loses it. */
 async function restartedThrice(s: Scene, lie: Parameters<Scene["sweep"]>[0] = {}): Promise<void> {
   await s.insert({ recovery: "restart", crashLimit: 5 });
   const [one, two, three] = [await s.node("one"), await s.node("two"), await s.node("three")];
@@ -112,7 +112,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S1",
-    "a step of a run that nobody inserted",
+    "a step of a run that was never inserted",
     (s) => checkAttempt(s.history, s.attempt({ runId: "r", epoch: 1, token: "t" })),
   ],
   [
@@ -162,7 +162,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S4",
-    "a step that goes on after its holder was told that the claim is lost",
+    "a step that continues after its holder learned that the claim is lost",
     async (s) => {
       const claim = await s.inserted();
       for (const what of ["granted", "lost"] as const)
@@ -180,7 +180,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S5",
-    "a sweep before the lease is over",
+    "a reclaim before the lease has expired",
     async (s) => {
       const { runId, epoch } = await s.inserted();
       const swept = {
@@ -209,7 +209,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S6",
-    "a result that no attempt answered",
+    "a result that no attempt returned",
     async (s) => {
       await s.commit(await s.inserted(), entry("step", "a", "1", '"made up"'));
       checkResults(s.history, new EffectLog(() => 0, nobody));
@@ -217,7 +217,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S23",
-    "a step that begins after the caller of a cancel was answered",
+    "a step that begins after a cancel has returned",
     async (s) => {
       const claim = await s.inserted();
       const { runId } = claim;
@@ -232,7 +232,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S24",
-    "a result of a step that was asked to stop",
+    "a result of a step that was aborted",
     async (s) => {
       const effects = new EffectLog(() => 0, nobody);
       const claim = await s.inserted();
@@ -245,7 +245,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S6",
-    "a transaction that is recorded, and whose insert is not there",
+    "a recorded transaction whose insert is missing",
     async (s) => {
       const claim = await s.inserted();
       await s.commit(claim, entry("transaction", "a", "1", '"x"'));
@@ -254,7 +254,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S7",
-    "a step that is started before what it builds on is recorded",
+    "a step that is started before its predecessor is recorded",
     async (s) => {
       const claim = await s.inserted();
       checkAttempt(s.history, s.attempt(claim, { after: [`${claim.runId}:0:step:b:1`] }));
@@ -282,7 +282,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S12",
-    "a clean-up that removes a message that nobody has read",
+    "a clean-up that removes an unread message",
     async (s) => {
       const { id } = await s.insert();
       await s.send(id, "signal:1");
@@ -327,7 +327,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S9",
-    "an entry that the script does not ask for",
+    "an entry that the script does not produce",
     async (s) => {
       await s.commit(await s.inserted(), entry("step"), done("[]"));
       await checkReplay(s.history, () => true);
@@ -390,7 +390,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S12",
-    "a signal that nobody heard and that is lost when the run begins anew",
+    "an unread signal that is lost when the run begins a new generation",
     async (s) => {
       const input = { codec: "json", data: '[{"do":"anew","script":[]}]' };
       const claim = await s.inserted({ input });
@@ -427,7 +427,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S16",
-    "a redrive of a completed run",
+    "a retry of a completed run",
     async (s) => {
       const { runId, ...claim } = await s.inserted();
       await s.commit({ runId, ...claim }, done("null"));
@@ -450,11 +450,11 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "one attempt too many",
     async (s) => checkAttempt(s.history, s.attempt(await s.inserted(), { attempt: 4, attempts: 3 })),
   ],
-  ["S22", "a holder that was heard of and still counts", (s) => restartedThrice(s, { crashes: 3 })],
+  ["S22", "a holder that sent a heartbeat and still counts", (s) => restartedThrice(s, { crashes: 3 })],
   ["S22", "a holder that died before a restart and no longer counts", (s) => restartedThrice(s, { crashes: 1 })],
   [
     "S21",
-    "a run that nobody inserted",
+    "a run that was never inserted",
     async (s) => {
       await s.store.runs.insert([s.newRun()]);
     },

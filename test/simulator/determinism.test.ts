@@ -10,7 +10,7 @@ import { compiled } from "../harness/compiled.js";
 const ROOT = join(import.meta.dirname, "../..");
 const SEEDS = 20;
 
-// Half the time would go into stacks of errors that nobody reads.
+// Stack traces of expected errors would take half of the time.
 Error.stackTraceLimit = 0;
 
 test("a seed has one history, in every process", { timeout: 120_000 }, async () => {
@@ -23,7 +23,7 @@ test("a seed has one history, in every process", { timeout: 120_000 }, async () 
   expect(new Set(Object.values(mine)).size).toBe(SEEDS);
 });
 
-test("a trace tells what its hash stands for", async () => {
+test("a trace has the lines that its hash is computed from", async () => {
   const [one, two] = [await simulate(7, { keepTrace: true }), await simulate(7, { keepTrace: true })];
   expect(one.trace.length).toBeGreaterThan(100);
   expect(two.trace).toEqual(one.trace);

@@ -42,7 +42,7 @@ async function settle(s: Scene, claim: ClaimedRun): Promise<void> {
   s.tell({ op: "events.settleDebounced", args: [claim, claim.seq, ticket], answer: answer });
 }
 
-/** Two events, and the run that gathers them, claimed when its window is over. */
+/** Two events, and the run that gathers them, claimed when its window has ended. */
 async function gathered(s: Scene): Promise<ClaimedRun> {
   await debounce(s, 1);
   await debounce(s, 2);
@@ -85,7 +85,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
-    "a breaker that opens, lets one try and closes",
+    "a breaker that opens, lets one run probe and closes",
     async (s) => {
       await readBreaker(s);
       const opening = await failed(s);
@@ -195,7 +195,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "breaker",
-    "a breaker that is called closed after its failures",
+    "a breaker that is reported closed after its failures",
     async (s) => {
       await failed(s);
       const answers = [{ state: "closed", failures: 0, opening: null, probe: null } as const];
@@ -204,7 +204,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "breaker",
-    "two runs that try at once",
+    "two runs that probe at once",
     async (s) => {
       const opening = await failed(s);
       await take(s, opening);

@@ -1,6 +1,6 @@
 // Triggers under every fault the simulator has: several clients with the same events, debounced subjects, breakers, schedules.
 //
-// HOLDFAST_EVENT_SEEDS=500 tells as many histories.
+// HOLDFAST_EVENT_SEEDS=500 simulates 500 histories.
 
 import { expect, test } from "vitest";
 import { simulate } from "../../src/simulator/simulate.js";
@@ -29,7 +29,7 @@ const MARKS = [
 test("each event makes one run for each of its triggers, and each subject ends with its last event", {
   timeout: 60_000 + SEEDS * 3_000,
 }, async () => {
-  // Half the time would go into stacks of errors that nobody reads.
+  // Stack traces of expected errors would take half of the time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   const seen: Record<string, number> = {};

@@ -1,4 +1,4 @@
-// L6 is able to fail: a run that is passed over, or left though there is room, is noticed.
+// L6 is able to fail: a run that is skipped, or left although there is room, is detected.
 
 import { expect, test } from "vitest";
 import type { NewRun } from "../../src/kernel/run/new-run.js";
@@ -24,7 +24,7 @@ async function oldAndYoung(more: Partial<NewRun> = {}) {
   return { s, old, young, a: a!, b: b!, request };
 }
 
-test("in turn, whatever the queue: nothing is broken", async () => {
+test("runs claimed in turn, whatever their queue, break nothing", async () => {
   const { s, old, a, b, request } = await oldAndYoung();
   for (const limit of [1, 5]) {
     const asked = request([b, a], limit);
@@ -35,7 +35,7 @@ test("in turn, whatever the queue: nothing is broken", async () => {
   expect(s.broken).toEqual([]);
 });
 
-test("a younger run of another queue is granted first", async () => {
+test("a younger run of another queue that is granted first breaks L6", async () => {
   const { s, old, a, b, request } = await oldAndYoung();
   const asked = request([b]);
   const granted = await s.store.runs.claim(asked);
@@ -43,7 +43,7 @@ test("a younger run of another queue is granted first", async () => {
   expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: old.id }]);
 });
 
-test("one is left although there is room", async () => {
+test("a run that is left although there is room breaks L6", async () => {
   const { s, young, a, b, request } = await oldAndYoung();
   const asked = request([a, b], 1);
   const granted = await s.store.runs.claim(asked);
@@ -54,7 +54,7 @@ test("one is left although there is room", async () => {
 test.for([
   ["is not due", { delayMs: 60_000 }],
   ["is less urgent", { priority: 5 }],
-] as const)("one that %s is passed over with right", async ([, more]) => {
+] as const)("a run that %s may be skipped", async ([, more]) => {
   const { s, young, a, b, request } = await oldAndYoung(more);
   const asked = request([a, b]);
   const granted = await s.store.runs.claim(asked);
@@ -63,7 +63,7 @@ test.for([
   expect(s.broken).toEqual([]);
 });
 
-test("one of a paused queue is passed over with right", async () => {
+test("a run in a paused queue may be skipped", async () => {
   const { s, a, b, request } = await oldAndYoung();
   await s.store.queues.pause("default", "a", "ann");
   const asked = request([a, b], 2);

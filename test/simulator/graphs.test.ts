@@ -1,5 +1,5 @@
 // Graphs under seeded faults: every invariant of runs, and that a node's visit is recorded once, begins where the last one led, and
-// passes no gate that nobody opened (S13).
+// passes no gate without a decision (S13).
 
 import { expect, test } from "vitest";
 import { GraphWorkload } from "../../src/simulator/workload/graph-workload.js";

@@ -5,7 +5,7 @@ import { Calm } from "../../src/simulator/check/calm.js";
 import { checkAttempt } from "../../src/simulator/check/effects.js";
 import { LEASE_MS, park, Scene } from "./checkers-scene.js";
 
-/** From now on the bounds count. */
+/** From now on the time limits apply. */
 const calm = (s: Scene) => {
   s.history.calm = Object.assign(new Calm({ claimMs: 100, sweepMs: 100, slots: 2 }), { since: 0 });
 };
@@ -33,7 +33,7 @@ const LATE: readonly (readonly [invariant: string, what: string, story: (s: Scen
   ],
   [
     "L4",
-    "a run that sleeps on when its time has come",
+    "a run that keeps sleeping when it is due",
     async (s) => {
       await s.commit(await s.inserted(), { ...park, wakeInMs: 50 });
       calm(s);
@@ -43,7 +43,7 @@ const LATE: readonly (readonly [invariant: string, what: string, story: (s: Scen
   ],
   [
     "L4",
-    "a wake-up that wakes nobody",
+    "a wake that resumes no run",
     async (s) => {
       await s.commit(await s.inserted(), { ...park, wakeInMs: 50 });
       await s.world.advance(60);
@@ -52,7 +52,7 @@ const LATE: readonly (readonly [invariant: string, what: string, story: (s: Scen
   ],
   [
     "L5",
-    "a step that is started under a claim that is over",
+    "a step that is started under an expired claim",
     async (s) => {
       const claim = await s.inserted();
       await s.world.advance(LEASE_MS);

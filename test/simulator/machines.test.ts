@@ -13,7 +13,7 @@ import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 const SEEDS = Number(process.env["HOLDFAST_MACHINE_SEEDS"] ?? 12);
-/** Steps of ours, not of a workload: no attempt outside answers them. */
+/** Steps of the engine, not of a workload: no outside attempt corresponds to them. */
 const OUR_OWN = /^the result of (start|tell|answer):1 is none/;
 const LOG = ["start", "after 300ms in a", "after 500ms in b", "TOLD"];
 
@@ -64,7 +64,7 @@ class Lives implements Workload {
     for (const { key, id, status } of instances.values()) {
       const log = (instanceEvents.get(key) ?? []).map(({ name }) => name);
       this.logs.push(log);
-      // A failover that lost the last commits may lose an answer that its effect was told is there (S1 does not hold then).
+      // A failover that lost the last commits may lose an acknowledged result of an effect (S1 does not hold then).
       const expected = history.lost.size > 0 ? LOG.slice(0, log.length) : LOG;
       if (status !== "done" && history.lost.size === 0) history.broken("L4", id, `its instance is ${status}`);
       if (JSON.stringify(log) !== JSON.stringify(expected)) history.broken("S11", id, `its log is ${log.join(", ")}`);

@@ -5,7 +5,7 @@ import { expectSound, range } from "./seeds.js";
 import kept from "./seeds.json" with { type: "json" };
 
 test.for(kept.map(({ seed, found }) => [found, seed] as const))(
-  "%s does not come back (seed %i)",
+  "%s does not recur (seed %i)",
   { timeout: 30_000 },
   async ([, seed]) => void (await expectSound([seed])),
 );

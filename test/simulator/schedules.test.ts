@@ -1,6 +1,6 @@
 // Schedules under every fault the simulator has: kills, cuts, lost replies, failovers that forget, a clock that jumps.
 //
-// HOLDFAST_SCHEDULE_SEEDS=1000 tells as many histories.
+// HOLDFAST_SCHEDULE_SEEDS=1000 simulates 1,000 histories.
 
 import { expect, test } from "vitest";
 import type { History } from "../../src/simulator/check/history.js";

@@ -3,14 +3,14 @@
 import { expect } from "vitest";
 import { type SimulateOptions, simulate } from "../../src/simulator/simulate.js";
 
-/** Answers how often what happened in all of them. `flag`: what the command that replays one needs besides. */
+/** Returns how often each thing happened in all of them. `flag`: extra option of the command that replays a seed. */
 export async function expectSound(
   seeds: Iterable<number>,
   options: SimulateOptions = {},
   flag = "",
 ): Promise<Record<string, number>> {
   const tally: Record<string, number> = {};
-  // Half the time would go into stacks of errors that nobody reads.
+  // Stack traces of expected errors would take half of the time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

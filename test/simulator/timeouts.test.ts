@@ -1,7 +1,7 @@
 // Timeouts under seeded faults: sweepers that die, hang and are cut off, a database that restarts, fails over and whose clock jumps. Each
 // timeout fires once, in its own generation, and none is lost.
 //
-// HOLDFAST_TIMEOUT_SEEDS=200 plays so many histories.
+// HOLDFAST_TIMEOUT_SEEDS=200 simulates 200 histories.
 
 import { expect, test } from "vitest";
 import { sleep, type World } from "../../src/kernel/world.js";
@@ -19,7 +19,7 @@ import { workflow } from "../../src/workflow/workflow.js";
 
 const SEEDS = Number(process.env["HOLDFAST_TIMEOUT_SEEDS"] ?? 8);
 const COUNT = 30;
-/** Lasts until long after the last deadline, the faults, and the longest back-off that comes of so few failures. */
+/** Lasts until long after the last deadline, the faults, and the longest back-off of these few failures. */
 const life = workflow("life", async (ctx, ms: number) => {
   await ctx.sleep("wait", ms);
 });
@@ -80,7 +80,7 @@ class Expiries implements Workload {
       ...{ sweepInterval: "2s", claimDuration: "1s" },
       ...(this.#swarm.seed % 2 === 0 && { leaderElection: { lease: "3s", renew: "1s" } }),
       fire: async ({ instance, state, sequence, deadline, attempts }) => {
-        // Later failures are put off for longer than the simulation waits for the rest.
+        // Later failures back off for longer than the simulation lasts.
         const mayFail = attempts <= 4;
         await sleep(world, world.random() * 30);
         if (world.random() < 0.1 && mayFail) throw new HandlerFailed("before the write");
@@ -116,7 +116,7 @@ class Expiries implements Workload {
       const ms = chance.int(0, 4_000);
       at(startMs, () => this.#arm(`i${i}`, 1, ms));
       if (i % 5 === 3) {
-        // It leaves without a word to its timeout, and later comes back.
+        // It leaves without cancelling its timeout, and later returns.
         at(startMs + ms / 2, () => this.#leave(`i${i}`));
         at(startMs + ms / 2 + 500, () => this.#comeBack(`i${i}`));
       }
@@ -145,7 +145,7 @@ class Expiries implements Workload {
     for (const { instance, problem } of left) history.broken("L4", instance, `its timeout is left: ${problem}`);
     for (let i = 0; i < COUNT; i++) {
       const row = this.#rows.get(`i${i}`);
-      // A failover may have lost that it was ever there, or that it left; then nobody comes back.
+      // A failover may have lost its arrival or its departure; then it does not return.
       if (!row || row.state === "away") continue;
       if (row.state !== "expired") history.broken("L4", `i${i}`, `it is still ${row.state}`);
       if (row.fired !== 1) history.broken("S11", `i${i}`, `it fired ${row.fired} times`);

@@ -40,7 +40,7 @@ function scene(weather: Partial<Weather> = {}) {
 }
 
 describe("an incarnation", () => {
-  test("that is killed never hears of anything it waited for", async () => {
+  test("that is killed never gets an answer it waited for", async () => {
     const { scheduler, world, store, applied } = scene();
     const heard: string[] = [];
     world.after(5, () => heard.push("timer"));
@@ -49,13 +49,13 @@ describe("an incarnation", () => {
     world.kill();
     await scheduler.run(100);
     expect(heard).toEqual([]);
-    expect(applied).toEqual(["runs.insert"]); // it was under way already
+    expect(applied).toEqual(["runs.insert"]); // it was already sent
     void store.runs.cancel(RUN.id, { by: "ghost" });
     await scheduler.run(200);
     expect(applied).toEqual(["runs.insert"]);
   });
 
-  test("that is paused hears everything later, in order", async () => {
+  test("that is paused gets every answer later, in order", async () => {
     const { scheduler, world } = scene();
     const heard: string[] = [];
     for (const ms of [5, 10, 80]) world.after(ms, () => heard.push(`${ms} at ${scheduler.now}`));
@@ -66,7 +66,7 @@ describe("an incarnation", () => {
 });
 
 describe("a link", () => {
-  test("that loses the reply leaves the caller without knowledge of what was done", async () => {
+  test("that loses the reply leaves the caller with an unknown outcome", async () => {
     const { scheduler, store, cable, applied, database } = scene();
     const before = database.onApplied;
     Object.assign(database, {
@@ -81,7 +81,7 @@ describe("a link", () => {
     expect(applied).toEqual(["runs.insert"]);
   });
 
-  test("that is cut carries nothing, and repeats the call when it is mended in time", async () => {
+  test("that is cut carries nothing, and repeats the call when it is restored in time", async () => {
     const { scheduler, store, cable, applied } = scene({ retryForMs: 1000 });
     cable.cut = true;
     const answer = store.runs.insert([RUN]);
@@ -130,13 +130,13 @@ describe("a transaction over a link", () => {
     return { answer, runs: database.tables.runs.size, applied: s.applied };
   }
 
-  test("is there as a whole when it commits", async () => {
+  test("is visible as a whole when it commits", async () => {
     const { answer, runs } = await transaction(() => {});
     expect(answer).toMatchObject({ outcome: "accepted", seq: 2 });
     expect(runs).toBe(2);
   });
 
-  test("whose COMMIT has no answer is found out", async () => {
+  test("whose COMMIT has no answer is looked up", async () => {
     const { answer, runs } = await transaction(({ cable, scheduler }, op) => {
       if (op !== "runs.transact") return;
       cable.cut = true;

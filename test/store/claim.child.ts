@@ -1,4 +1,4 @@
-// Claims one run for a minute and tells what it got and what its own clock says.
+// Claims one run for a minute and reports what it got and the time of its own clock.
 
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { openPostgres } from "../../src/store/postgres/open.js";

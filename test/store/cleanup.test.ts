@@ -38,7 +38,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** As the engine does: until nothing is left. Returns how many rows went, and in how many batches. */
+/** As the engine does: until nothing is left. Returns how many rows were removed, and in how many batches. */
 async function clean(part: CleanPart, more: Partial<CleanRound> = {}) {
   let [removed, batches] = [0, 0];
   for (;;) {
@@ -54,7 +54,7 @@ const count = async (table: string, where = "true") =>
 
 const anew = (input: number): Effect => ({ kind: "continue", input: json(input), reopen: [] });
 
-/** A run that has begun so many generations, each with 20 entries and a message. */
+/** A run that has begun this many generations, each with 20 entries and a message. */
 async function generations(many: number): Promise<string> {
   const own = group(`q-${randomUUID()}`);
   const [run] = newRuns(1, { group: own });
@@ -81,7 +81,7 @@ test("300 generations of a live run leave one entry", async () => {
   expect((await s.store.journal.read(id))?.entries).toMatchObject([{ kind: "start", payload: json(299) }]);
 }, 60_000);
 
-test("2,000 process starts leave at most 1,000 nodes besides those that live, and none after a day", async () => {
+test("2,000 process starts leave at most 1,000 dead nodes, and none after a day", async () => {
   const env = "many-starts";
   await s.rows(`insert into {s}.nodes (incarnation, identity, name, env, started_at, seen_at, stopped_at, serves, claims, mode, overrides)
     select gen_random_uuid(), 'i', 'n', '${env}', clock_timestamp() - n * interval '1 second', clock_timestamp() - n * interval '1 second',
@@ -113,7 +113,7 @@ test("leases that were never acquired again are removed, a page of keys at a tim
   expect(await s.store.leases.acquire(back)).toMatchObject({ outcome: "acquired", lease: { epoch: 2_001 } });
 });
 
-describe("an acquire beside the removal", () => {
+describe("an acquire during the removal", () => {
   test("waits for it and begins above the epoch that was removed", async () => {
     const env = `race-${randomUUID()}`;
     const request = { env, key: "k", owner: "me", leaseMs: 1 };
@@ -130,7 +130,7 @@ describe("an acquire beside the removal", () => {
     expect(await acquiring).toMatchObject({ outcome: "acquired", lease: { epoch: 50_001 } });
   });
 
-  test("of two envs at once never sets the floor back", async () => {
+  test("of two envs at once never lowers the floor", async () => {
     const envs = [`floor-a-${randomUUID()}`, `floor-b-${randomUUID()}`];
     for (const [i, env] of envs.entries()) {
       await s.store.leases.acquire({ env, key: "k", owner: "me", leaseMs: 1, token: randomUUID() });
@@ -150,7 +150,7 @@ describe("an acquire beside the removal", () => {
   });
 });
 
-test("rows that others have locked are skipped, and none of them is waited for", async () => {
+test("locked rows are skipped, and none of them is waited for", async () => {
   const env = `locked-${randomUUID()}`;
   const id = await generations(2);
   for (const key of ["a", "b"]) {

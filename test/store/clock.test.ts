@@ -41,7 +41,7 @@ const request = (leaseMs: number) => ({
   leaseMs,
 });
 
-/** A node that starts with its wall clock off by so much. */
+/** A node that starts with its wall clock off by this offset. */
 async function onNodeOff<T>(byMs: number, work: (node: PostgresStore) => Promise<T>): Promise<T> {
   const real = Date.now.bind(Date);
   vi.spyOn(Date, "now").mockImplementation(() => real() + byMs);
@@ -71,7 +71,7 @@ describe("a node whose clock is ten minutes off", () => {
       expect(rows[0].left_s).toBeLessThanOrEqual(60);
     });
 
-    test(`its sweep takes nothing from a live holder and everything from a dead one (${how})`, async () => {
+    test(`it reclaims nothing from a live holder and everything from a dead one (${how})`, async () => {
       await insert();
       const [live] = await store.runs.claim(request(60_000));
       const dead = await insert();
@@ -94,7 +94,7 @@ describe("a node whose clock is ten minutes off", () => {
 
 describeWith("faketime", "a real process under a wrong clock", (program) => {
   for (const offset of ["-10m", "+10m"]) {
-    test(`a process at ${offset} claims for a minute and nobody takes it away`, async () => {
+    test(`a process at ${offset} claims for a minute and keeps its claim`, async () => {
       const id = await insert();
       const child = compiled(join(import.meta.dirname, "claim.child.ts"));
       const args = ["-f", offset, process.execPath, child, url, schema, String(groupId)];

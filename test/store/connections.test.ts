@@ -1,4 +1,4 @@
-// How the store uses connections: few of its own, a pool of the application's without ending it, never for ever.
+// How the store uses connections: few of its own, a pool of the application's without ending it, never without a time limit.
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe("connections of its own", () => {
-  test("are at most five, one of them for renewals, however much is asked at once", async () => {
+  test("are at most five, one of them for renewals, however many calls run at once", async () => {
     const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
     const store = openPostgres(proxy.url(url), { schema, connections: 4 });
     const claim = { runId: world.id(), epoch: 1, token: world.token() };
@@ -47,7 +47,7 @@ describe("connections of its own", () => {
     expect(used).toBeGreaterThanOrEqual(2);
   });
 
-  test("more than five are refused with a sentence", () => {
+  test("are rejected with an explanatory error when there are more than five", () => {
     expect(() => openPostgres(url, { schema, connections: 5 })).toThrow("1 to 4");
   });
 
@@ -83,7 +83,7 @@ describe("connections of its own", () => {
     await db.close();
   });
 
-  test("prepare a statement anew when a migration has changed its columns meanwhile", async () => {
+  test("prepare a statement again when a migration has changed its columns", async () => {
     const store = openPostgres(url, { schema });
     const event = { id: world.id(), env: "changed", stack: null, event: "e", plain: "{}", key: "k", payloadHash: "h" };
     const start = () => store.events.start([{ ...event, id: world.id(), input: { codec: "json", data: "{}" } }]);
@@ -118,7 +118,7 @@ describe("connections of its own", () => {
 });
 
 describe("faults on the way", () => {
-  test("calls that wait for a connection when the store is closed are told at once, and so are later ones", async () => {
+  test("calls that wait for a connection when the store is closed reject at once, and so do later ones", async () => {
     const store = openPostgres(url, { schema, connections: 1, queryTimeout: "60s" });
     await store.checkSchema();
     const calls = Array.from({ length: 20 }, () => store.runs.get(world.id()));
@@ -130,7 +130,7 @@ describe("faults on the way", () => {
     await expect(store.runs.get(world.id())).rejects.toMatchObject({ code: "STORE_CLOSED" });
   });
 
-  test("a store is closed once, however often it is asked", async () => {
+  test("a store is closed once, however often close is called", async () => {
     const store = openPostgres(url, { schema });
     await store.checkSchema();
     await Promise.all([store.close(), store.close()]);
@@ -161,7 +161,7 @@ describe("faults on the way", () => {
     const store = openPostgres(url, { schema, connections: 1 });
     const refund = { ...group, queue: "refund", program: "refund" };
     await store.runs.groupIds([refund]);
-    // A failover that lost the last commits: the number is gone, and somebody else has it now.
+    // A failover that lost the last commits: the number now belongs to another group.
     await pool.query(`update ${schema}.claim_groups set queue = 'ship', program = 'ship' where queue = 'refund'`);
     await pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and query like $1",
@@ -173,7 +173,7 @@ describe("faults on the way", () => {
     await store.close();
   });
 
-  test("what a pooler says without a server behind it is a passing fault; a violation of the protocol is not", () => {
+  test("an error of a pooler without a server is transient; a violation of the protocol is not", () => {
     expect(faultOf(Object.assign(new Error("server_login_retry"), { code: "08P01" }))).toBe("transient");
     expect(faultOf(Object.assign(new Error("bind message"), { code: "08P01", routine: "exec_bind_message" }))).toBe(
       "fatal",
@@ -182,7 +182,7 @@ describe("faults on the way", () => {
     expect(faultOf(Object.assign(new Error("no certificate"), { code: "ENOENT", syscall: "open" }))).toBe("fatal");
   });
 
-  test("a commit does not wait for a parent's row that somebody has locked", async () => {
+  test("a commit does not wait for a locked row of its parent", async () => {
     const store = openPostgres(url, { schema });
     const family = { ...group, queue: "family" };
     const [groupId] = await store.runs.groupIds([family]);
@@ -247,7 +247,7 @@ describe("a pool of the application's", () => {
     await small.end();
   });
 
-  test("is given up after the query's time when no connection is free", async () => {
+  test("fails a query after its timeout when no connection is free", async () => {
     const small = new pg.Pool({ connectionString: url, max: 1 });
     const held = await small.connect();
     const store = openPostgres(small, { schema, queryTimeout: "200ms", retryFor: "1ms" });
@@ -258,7 +258,7 @@ describe("a pool of the application's", () => {
     await small.end();
   });
 
-  test("prepares its connections for our own lines, too", async () => {
+  test("runs its onConnect for the store's own connections, too", async () => {
     const prepared: string[] = [];
     const onConnect = async (client: pg.ClientBase) => {
       await client.query("set application_name = 'prepared'");
@@ -273,7 +273,7 @@ describe("a pool of the application's", () => {
     await own.end();
   });
 
-  test("may lose our prepared statements and goes on", async () => {
+  test("may lose our prepared statements and keeps working", async () => {
     const own = new pg.Pool({ connectionString: url, max: 1 });
     const store = openPostgres(own, { schema });
     await store.runs.get(world.id());
@@ -295,7 +295,7 @@ describe("a pool of the application's", () => {
     await pool.query(`drop schema ${other} cascade`);
   });
 
-  test("a statement that gets no answer is given up there, too", async () => {
+  test("fails a statement that gets no answer, too", async () => {
     const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
     const slow = new pg.Pool({ connectionString: proxy.url(url), max: 1 });
     slow.on("error", () => {});

@@ -32,7 +32,7 @@ test("a group has the same number in every database, whichever comes first", asy
   expect(await other.runs.groupIds([...groups].reverse())).toEqual([...ids].reverse());
 });
 
-test("a group whose number another has gets the next one, and each is handed its own runs", async () => {
+test("a group whose number is taken gets the next one, and each group claims its own runs", async () => {
   const [taken, late] = [group("taken"), group("late")];
   const number = groupNumber(textOf(late), 0);
   await here.pool.query(
@@ -50,20 +50,20 @@ test("a group whose number another has gets the next one, and each is handed its
   }
 });
 
-test("a group that was lost comes back under its number, and a node that asks by it goes on before it is known again", async () => {
+test("a lost group comes back under its number, and a node that claims by it works before it is declared again", async () => {
   const kept = workflow("kept", async () => "kept");
   const slow = { housekeeping: "1h", pollInterval: 20, pollMax: 50 } as const;
   await using node = await createNode({ store, programs: [kept], env: "lost", ...slow });
   const lose = () => here.pool.query(`delete from ${here.schema}.claim_groups where env = 'lost'`);
   await lose();
-  // Whoever comes first after the failover must not get the number.
+  // The first group declared after the failover must not get the number.
   const away = workflow("away", async () => "away");
   const client = createClient({ store: await open(here), env: "lost" });
   const stray = await client.start(away);
   const run = await client.start(kept);
   expect(await run.result({ timeout: "10s" })).toBe("kept");
   expect((await stray.status()).state).toBe("waiting");
-  // Behind a pooler nobody sees that the server is another one: declared again, the group is there.
+  // Behind a pooler a change of the server is invisible: declared again, the group exists.
   const group = { env: "lost", stack: null, queue: "kept", program: "kept", version: null };
   await store.runs.groupIds([group]);
   await lose();

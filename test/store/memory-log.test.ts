@@ -1,11 +1,11 @@
-// The memory store's logs in long runs: what an append costs does not grow with what stands before it.
+// The memory store's logs in long runs: the cost of an append does not grow with the length of the journal.
 
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { append, claimNew, commitOf, commitOne } from "./scene.js";
 
-test("an append goes into the log that is there: nothing of it is copied or read", async () => {
+test("an append extends the existing log: nothing of it is copied or read", async () => {
   const store = memoryStore();
   const [claim] = await claimNew(store, 1);
   const log = tablesOf(store).journal.get(claim!.runId)!;

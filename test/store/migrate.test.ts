@@ -71,7 +71,7 @@ test("the printed SQL, applied by hand, makes the same schema, and migrate finds
   await Promise.all([store.close(), hand.close()]);
 });
 
-test("a migrator killed in the middle leaves nothing half done, and the next one goes on", async () => {
+test("a migrator killed in the middle leaves nothing half done, and the next one continues", async () => {
   const schema = fresh();
   const watcher = new pg.Client({ connectionString: db.url });
   await watcher.connect();
@@ -96,7 +96,7 @@ test("a migrator killed in the middle leaves nothing half done, and the next one
   await store.close();
 });
 
-test("a migration does not queue behind a lock for long: others pass, and it goes on when the lock is gone", async () => {
+test("a migration does not queue behind a lock for long: others pass, and it continues when the lock is gone", async () => {
   const schema = fresh();
   await db.pool.query(`create schema ${schema}; create table ${schema}.meta (key text primary key, value text not null);
     create table ${schema}.migrations (version int primary key, name text not null, applied_at timestamptz not null)`);
@@ -145,7 +145,7 @@ test("a schema that needs a newer package is refused", async () => {
   await store.close();
 });
 
-test("without a schema every call says what to run", async () => {
+test("without a schema the error of every call names the command to run", async () => {
   const store = openPostgres(db.url, { schema: fresh() });
   const calls = [
     () => store.checkSchema(),

@@ -1,4 +1,4 @@
-// A prepared statement of our own answers as the driver's does, asks for the columns once, and harms nobody when it fails.
+// A prepared statement of our own answers as the driver's does, asks for the columns once, and affects no other query when it fails.
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -56,13 +56,13 @@ test("the columns are asked for once on a connection, and rows without any are c
   expect(asked).toBe(1);
 });
 
-test("one that answers no rows at all is answered with none, again and again", async () => {
+test("a statement without a row description returns no rows, again and again", async () => {
   const prepared = { name: "nothing", text: "set application_name = 'prepared'", values: [], timeoutMs };
   expect(await queryPrepared(client, prepared)).toEqual([]);
   expect(await queryPrepared(client, prepared)).toEqual([]);
 });
 
-test("tools that trace the driver may hand it an object derived from ours, with a callback of their own", async () => {
+test("tracing tools may pass the driver an object derived from ours, with a callback of their own", async () => {
   const query = client.query;
   const seen: unknown[] = [];
   client.query = ((given: { callback: (...answer: unknown[]) => void }) => {
@@ -80,7 +80,7 @@ test("tools that trace the driver may hand it an object derived from ours, with 
   expect(seen).toEqual([{ rows: [{ n: 4 }] }, { rows: [{ n: 4 }] }]);
 });
 
-describe("a failing one", () => {
+describe("a failing statement", () => {
   const divide = (by: number) =>
     queryPrepared<{ of: number }>(client, {
       name: "divide",
@@ -89,7 +89,7 @@ describe("a failing one", () => {
       timeoutMs,
     });
 
-  test("rejects with the server's code; those before and behind it on the connection are answered", async () => {
+  test("rejects with the server's code; the statements before and after it on the connection are answered", async () => {
     const answers = await Promise.allSettled([divide(3), divide(0), divide(2)]);
     expect(answers).toMatchObject([
       { status: "fulfilled", value: [{ of: 2 }] },
@@ -98,14 +98,14 @@ describe("a failing one", () => {
     ]);
   });
 
-  test("when it cannot even be parsed, it is sent whole the next time", async () => {
+  test("that fails to parse is prepared again the next time", async () => {
     const prepared = { name: "later", text: "select n from pg_temp.later", values: [], timeoutMs };
     await expect(queryPrepared(client, prepared)).rejects.toMatchObject({ code: "42P01" });
     await client.query("create temp table later as select 1 as n");
     expect(await queryPrepared(client, prepared)).toEqual([{ n: 1 }]);
   });
 
-  test("a value that cannot be read rejects, and the connection goes on", async () => {
+  test("with a value that cannot be parsed rejects, and the connection keeps working", async () => {
     const money = 790;
     const original = pg.types.getTypeParser(money, "text");
     pg.types.setTypeParser(money, () => {
@@ -117,7 +117,7 @@ describe("a failing one", () => {
     expect(await divide(1)).toEqual([{ of: 6 }]);
   });
 
-  test("one that takes too long rejects and takes its connection with it", async () => {
+  test("that takes too long rejects and ends its connection", async () => {
     const slow = new pg.Client({ connectionString: url, ...pipelined });
     slow.on("error", () => {});
     await slow.connect();

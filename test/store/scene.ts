@@ -1,4 +1,4 @@
-// What the store tests share: a migrated schema, stores that stand for processes, and short ways to make runs.
+// What the store tests share: a migrated schema, stores that represent processes, and short ways to make runs.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -120,7 +120,7 @@ export async function claimFrom(
   { limit = 1, leaseMs = 60_000, owner = randomUUID() as string } = {},
 ): Promise<ClaimedRun[]> {
   const groupIds = await store.runs.groupIds([from]);
-  // Runs of one batch stand a microsecond apart: on a clock of milliseconds the last are due in the next one.
+  // Runs of one batch are a microsecond apart: on a clock of milliseconds the last are due in the next one.
   await new Promise((resolve) => setTimeout(resolve, 2));
   return [...(await store.runs.claim({ owner, token: randomUUID(), groupIds, limit, leaseMs }))];
 }

@@ -82,7 +82,7 @@ test("no state but running has a token, an owner or a lease, and running has all
   }
 });
 
-test("no task has ended without being counted, and only a running run is to be paused", async () => {
+test("an ended task is always counted, and only a running run can have a pending pause", async () => {
   const waiting = await rowIn("waiting");
   await expect(
     s.rows("update {s}.runs set state = 'cancelled', ended_at = now(), counts = true where id = $1", [waiting]),

@@ -222,7 +222,7 @@ test("one poisoned row among a hundred: its 99 neighbours are inserted, sent and
   expect(answers.map((one) => one.outcome)).toEqual(claimed.map((_, i) => (i === 70 ? "refused" : "accepted")));
 });
 
-test("what only the database finds out is refused alone, too", async () => {
+test("a row that only the database can reject is rejected alone, too", async () => {
   // A number that no bigint holds.
   const claimed = await claimNew(s.store, 10);
   const steps = claimed.map((claim, i) => {
@@ -248,7 +248,7 @@ test("filters, pages and unknown ids: no text of the caller becomes SQL", async 
   }
 });
 
-test("an id that is no id is answered like an unknown one", async () => {
+test("an invalid id is treated like an unknown one", async () => {
   for (const id of ["", "x", "'; select 1; --", "a\0b"]) {
     expect(await s.store.runs.get(id)).toBeNull();
     expect(await s.store.journal.read(id)).toBeNull();

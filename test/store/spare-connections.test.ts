@@ -1,4 +1,4 @@
-// Connections that were just used are at hand; none that is broken is handed out, and none is kept from who waits for one.
+// Connections that were just used are at hand; none that is broken is handed out, and none is kept from a waiting caller.
 
 import pg from "pg";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -20,7 +20,7 @@ afterEach(async () => {
   await pool.end();
 });
 
-test("the one used last is used first, and none is there twice", async () => {
+test("the connection used last is reused first, and none is handed out twice", async () => {
   const [one, two] = [await pool.connect(), await pool.connect()];
   expect(spares.take()).toBeNull();
   spares.keep(one);
@@ -32,14 +32,14 @@ test("the one used last is used first, and none is there twice", async () => {
   spares.keep(two);
 });
 
-test("what is not used for a second is given back to the pool", async () => {
+test("a connection that is unused for a second is returned to the pool", async () => {
   spares.keep(await pool.connect());
   expect(pool.idleCount).toBe(0);
   await vi.waitFor(() => expect(pool.idleCount).toBe(1), 5000);
   expect(spares.take()).toBeNull();
 });
 
-test("one that breaks while it is at hand is not handed out, and the pool makes a new one", async () => {
+test("a spare connection that breaks is not handed out, and the pool opens a new one", async () => {
   const client = await pool.connect();
   const { rows } = await client.query("select pg_backend_pid() as pid");
   spares.keep(client);
@@ -51,7 +51,7 @@ test("one that breaks while it is at hand is not handed out, and the pool makes 
   spares.keep(fresh);
 });
 
-test("who waits for the pool gets the next one at once", async () => {
+test("a caller that waits for the pool gets the next connection at once", async () => {
   const [one, two] = [await pool.connect(), await pool.connect()];
   const waiting = pool.connect();
   spares.keep(one);
@@ -61,7 +61,7 @@ test("who waits for the pool gets the next one at once", async () => {
   spares.keep(two);
 });
 
-test("after the close everything goes back, also what is kept later", async () => {
+test("after close every connection is returned to the pool, also one that is kept later", async () => {
   const [one, two] = [await pool.connect(), await pool.connect()];
   spares.keep(one);
   spares.close();

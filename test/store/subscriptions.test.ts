@@ -1,4 +1,4 @@
-// Subscriptions on PostgreSQL: nodes that died are forgotten, and nodes that start together do not disturb each other.
+// Subscriptions on PostgreSQL: dead nodes are forgotten, and nodes that start together do not disturb each other.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -36,7 +36,7 @@ async function start(store: Store, subscriptions: readonly Subscription[]): Prom
 
 const left = async () => (await s.store.events.subscriptions("test")).map(({ id }) => id);
 
-test("a node that died is forgotten after a while; back again, it declares itself again", async () => {
+test("a dead node is forgotten after a while; when it is back, it declares its triggers again", async () => {
   const dying = await start(s.store, [wish(1)]);
   await s.rows("update {s}.nodes set seen_at = seen_at - interval '59 seconds' where incarnation = $1", [dying]);
   const newer = await start(s.store, []);

@@ -30,7 +30,7 @@ const ALIENS: Record<string, unknown> = {
   "a list of an id": [randomUUID()],
 };
 
-/** Which of them a field may be: its own type, and what stands for "not given". */
+/** Which of them a field may be: its own type, and what means "not given". */
 const MAY_BE: Record<string, readonly string[]> = {
   text: ["a text"],
   "text or none": ["a text", "null", "undefined"],
@@ -216,7 +216,7 @@ describe.each([
     expect((await store.runs.get(odd!.runId))!.seq).toBe(1);
   }, 60_000);
 
-  test("what stands alone: cancel, leases, nodes, ids", async () => {
+  test("single calls: cancel, leases, nodes, ids", async () => {
     const store = open();
     const [run] = newRuns(1);
     await store.runs.insert([run!]);

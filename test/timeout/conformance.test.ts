@@ -1,5 +1,5 @@
-// Every timeout store that we ship keeps the contract (with the whole store in test/conformance); here: the cases find those that
-// do not, and one that somebody else wrote, without the optional parts, may pass.
+// Every timeout store that we ship keeps the contract (with the whole store in test/conformance); here: the cases find stores
+// that do not, and a foreign store without the optional parts may pass.
 
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
@@ -45,7 +45,7 @@ test("a store that completes by generation and not by token is found", async () 
   expect(failed).toContain("of two claims under one node's name, the first cannot change the second");
 });
 
-test("a store that claims whatever stands there is found", async () => {
+test("a store that claims whatever is stored is found", async () => {
   const failed = await failing((good) => ({
     claim: async (timeout, node, options) => good.claim((await good.get(timeout.instance)) ?? timeout, node, options),
   }));
@@ -59,7 +59,7 @@ test("a store whose released timeouts stay at the head of the line is found", as
   );
 });
 
-test("a store that judges deadlines by a clock of its own is found", async () => {
+test("a store that judges deadlines by another clock is found", async () => {
   const failed = await failing((good, world) => ({
     schedule: (instance, timeout) =>
       good.schedule(

@@ -38,7 +38,7 @@ function bench(scope = "order") {
   return { world, store, timeouts, instances, firedBy, arm, sweep };
 }
 
-test("only the leader looks; when it stops, the next one goes on at once", async () => {
+test("only the leader polls; when it stops, the next one takes over at once", async () => {
   const { world, instances, firedBy, arm, sweep } = bench();
   const [a, b] = [sweep("a"), sweep("b")];
   await arm("x", 1_000);
@@ -60,7 +60,7 @@ test("two kinds of instances have a leader each", async () => {
   expect([orders.isLeader, others.isLeader]).toEqual([true, true]);
 });
 
-test("a leader in doubt claims nothing more, in the middle of a batch too, and goes on when it leads again", async () => {
+test("a leader in doubt claims nothing more, even in the middle of a batch, and continues when it leads again", async () => {
   const { world, timeouts, firedBy, arm, sweep } = bench();
   let away = false;
   const claims = timeouts.claims!;
@@ -85,7 +85,7 @@ test("a leader in doubt claims nothing more, in the middle of a batch too, and g
   sweeper.on("sweeper.resigned", ({ reason }) => resigned.push(reason));
   await world.advance(4_000);
   away = true;
-  // The grant is of the very beginning: nobody is sure of it beyond 27 s, and each handler takes one of them.
+  // The grant dates from the start: it is in doubt after 27 s, and each handler takes one second.
   await world.advance(60_000);
   expect(resigned).toEqual(["doubt"]);
   expect(firedBy).toHaveLength(22);
@@ -95,7 +95,7 @@ test("a leader in doubt claims nothing more, in the middle of a batch too, and g
   expect(sweeper.metrics().errors).toBeGreaterThan(0);
 });
 
-test("an error of the claims adapter is told and counted, and leadership stays", async () => {
+test("an error of the claims adapter is reported and counted, and leadership stays", async () => {
   const { world, instances, arm, sweep } = bench();
   const fake = new FakeClaims({ world });
   let failing = 1;

@@ -47,7 +47,7 @@ class Sweeping {
     children.push(this);
   }
 
-  /** Waits until it said something with this name. */
+  /** Waits until it printed something with this name. */
   async says(name: string): Promise<Record<string, unknown>> {
     for (;;) {
       const line = this.#lines.find((one) => name in one);
@@ -71,13 +71,13 @@ class Sweeping {
   }
 }
 
-/** HOLDFAST_TIMEOUTS=1000: so many for the processes that are killed. */
+/** HOLDFAST_TIMEOUTS=1000: how many timeouts the killed processes get. */
 const TIMEOUTS = Number(process.env["HOLDFAST_TIMEOUTS"] ?? 300);
 const CHILD = compiled(join(import.meta.dirname, "sweep.child.ts"));
 const argsOf = (nodeId: string, election = "all") => [CHILD, url, schema, nodeId, election];
 const sweeping = (nodeId: string, election?: string) => new Sweeping(process.execPath, argsOf(nodeId, election));
 
-/** So many orders whose timeouts are due between the two, scheduled in the transactions that put them into their state. */
+/** Orders whose timeouts are due between the two times, scheduled in the transactions that put them into their state. */
 async function arm(count: number, fromMs: number, toMs: number, prefix = "o"): Promise<void> {
   const timeouts = timeoutStore(store, { scope: "order" });
   const one = async (i: number) => {
@@ -132,7 +132,7 @@ test("three sweeping processes, hundreds of timeouts, two of them killed on the 
   const [a, b] = [sweeping("a"), sweeping("b")];
   await Promise.all([a.says("ready"), b.says("ready")]);
   await arm(TIMEOUTS, 1_000, 3_000);
-  // Every tenth instance moves on before its deadline may come, without a word to its timeout.
+  // Every tenth instance moves before its deadline, without cancelling its timeout.
   const moved = await pool.query(
     `update ${schema}.orders set state = 'paid', seq = seq + 1 where id like '%7' and state = 'pending' returning id`,
   );
@@ -153,7 +153,7 @@ test("three sweeping processes, hundreds of timeouts, two of them killed on the 
   expect(moved.rowCount).toBeGreaterThan(0);
 });
 
-test("the leader alone sweeps; killed, it is followed when its lease is over; stopped, at once", {
+test("only the leader sweeps; killed, it is replaced when its lease expires; stopped, at once", {
   timeout: 60_000,
 }, async () => {
   const a = sweeping("a", "leader");
@@ -171,16 +171,16 @@ test("the leader alone sweeps; killed, it is followed when its lease is over; st
   await Promise.race(others.map((one) => one.says("elected")));
   const tookMs = performance.now() - killedAt;
   expect(tookMs).toBeGreaterThan(before.left_ms - 5);
-  // It looks every 250 ms; the rest is for a loaded machine.
+  // It polls every 250 ms; the rest is for a loaded machine.
   expect(tookMs).toBeLessThan(before.left_ms + 4_000);
   expect(others.filter((one) => one.said("elected"))).toHaveLength(1);
-  // Taken from one who had died: the second attempt.
+  // Reclaimed from a dead sweeper: the second attempt.
   expect(await lease()).toMatchObject({ epoch: "2", attempt: 2 });
 
   const [leading, waiting] = others[0]!.said("elected") ? others : [...others].reverse();
   await leading!.kill("SIGTERM");
   await waiting!.says("elected");
-  // Given back, and not waited for: the first attempt.
+  // Released, without a wait: the first attempt.
   expect(await lease()).toMatchObject({ epoch: "3", attempt: 1 });
   await arm(20, 0, 100, "p");
   await until(async () => (await leftCount()) === 0);

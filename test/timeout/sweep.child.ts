@@ -1,4 +1,4 @@
-// A process that sweeps: fires each timeout by one conditional write, and says what it did when it is asked to stop.
+// A process that sweeps: fires each timeout by one conditional write, and prints what it did when it is stopped.
 
 import pg from "pg";
 import { openPostgres } from "../../src/store/postgres/open.js";

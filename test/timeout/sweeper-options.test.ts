@@ -1,4 +1,4 @@
-// What a sweeper refuses to be told, and how long it pauses.
+// Options of a sweeper, what it rejects, and how long it pauses.
 
 import { describe, expect, test } from "vitest";
 import { InvalidInput } from "../../src/kernel/error.js";
@@ -14,7 +14,7 @@ const make = (options: object) => () => new TimeoutSweeper({ store, fire: async 
 const settings = (options: Partial<SweeperOptions> = {}) =>
   sweeperSettings({ store, fire: async () => "fired", ...options });
 
-test("without a word it has the defaults that its users know", () => {
+test("without options a sweeper has the documented defaults", () => {
   expect(settings()).toMatchObject({
     sweepIntervalMs: 5_000,
     jitterFactor: 0.2,
@@ -78,7 +78,7 @@ describe("the pause", () => {
   const idle = { found: 0, nextInMs: null };
   const busy = { found: 3, nextInMs: null };
 
-  test("is the interval and a part of it that chance adds, never less", () => {
+  test("is the interval plus a random part of it, never less", () => {
     const times = { sweepIntervalMs: 5_000, jitterFactor: 0.2, backoffOnEmptyMs: 0 };
     expect(chance.map((c) => Math.round(pauseMs(times, busy, () => c)))).toEqual([5_000, 5_500, 6_000]);
     expect(pauseMs({ ...times, jitterFactor: 0 }, busy, () => 0.9)).toBe(5_000);
@@ -99,7 +99,7 @@ describe("the pause", () => {
   });
 });
 
-test("what fails is put off for 1 s, then twice as long each time, up to 5 min", () => {
+test("a failing timeout backs off for 1 s, then twice as long each time, up to 5 min", () => {
   const longest = (attempts: number) => putOffMs(attempts, () => 0);
   expect([1, 2, 3, 9, 10, 1_000].map(longest)).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
   expect(putOffMs(1, () => 0.999_999)).toBe(800);

@@ -30,7 +30,7 @@ export function bench() {
   const store = memoryStore({ world });
   const timeouts = timeoutStore(store, { scope: "order", world });
   const instances = new Instances();
-  /** As another process would: without a word to this one's sweeper. */
+  /** As another process would: without a wake for this one's sweeper. */
   const elsewhere = timeoutStore(store, { scope: "order", world });
   const arm = async (id: string, ms: number, by: TimeoutStore = elsewhere) => {
     const { state, entered } = instances.add(id);

@@ -1,4 +1,4 @@
-// The sweeper in virtual time when handlers fail, hang or kill, and when the store does: nothing holds the others up.
+// The sweeper in virtual time when handlers fail, hang or kill, and when the store does: nothing delays the others.
 
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
@@ -6,7 +6,7 @@ import { StoreRefused } from "../../src/store/postgres/connection/errors.js";
 import { bench, counting, HandlerFailed } from "./sweeper-scene.js";
 
 describe("a handler", () => {
-  test("that fails is tried again later and later, and starves nobody", async () => {
+  test("that fails is retried later and later, and starves no other", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let tries = 0;
     for (let i = 0; i < 300; i++) await arm(`poison${i}`, 1_000);
@@ -34,7 +34,7 @@ describe("a handler", () => {
     expect(attempts).toBe(failed.length);
   });
 
-  test("that meets the store's trouble is given back uncounted, however often, and fires when that has passed", async () => {
+  test("that fails by an error of the store is released uncounted, however often, and fires when the store is back", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let refused = true;
     await arm("a", 1_000);
@@ -53,7 +53,7 @@ describe("a handler", () => {
     expect(instances.fired).toHaveLength(1);
   });
 
-  test("that always fails is given up after its attempts, kept and shown; redriven it is tried again", async () => {
+  test("that always fails is given up after its attempts, kept and listed; a retry tries it again", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let broken = true;
     await arm("a", 1_000);
@@ -82,7 +82,7 @@ describe("a handler", () => {
     expect(await timeouts.dead(10)).toEqual([]);
   });
 
-  test("that kills its process is given up, too: a claim nobody came back from is an attempt", async () => {
+  test("that kills its process is given up, too: a claim whose process died is an attempt", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     await arm("a", 0);
     await world.advance(1);
@@ -99,13 +99,13 @@ describe("a handler", () => {
       dead: true,
       problem: expect.stringContaining("died before firing it"),
     });
-    // The instance went on: what is scheduled anew is another timeout.
+    // The instance moved: what is scheduled now is another timeout.
     await timeouts.schedule("a", { state: "pending", sequence: 1, in: 10 });
     await world.advance(20);
     expect(instances.fired).toEqual(["a@1"]);
   });
 
-  test("that is mended fires at its next try", async () => {
+  test("that is fixed fires at its next attempt", async () => {
     const { world, instances, arm, sweep } = bench();
     let broken = true;
     await arm("a", 1_000);
@@ -121,7 +121,7 @@ describe("a handler", () => {
     expect(instances.fired).toEqual(["a@1"]);
   });
 
-  test("that hangs keeps one place until its claim is over, is told to stop, and starves nobody", async () => {
+  test("that hangs keeps one place until its claim expires, is aborted, and starves no other", async () => {
     const { world, instances, arm, sweep } = bench();
     await arm("hangs", 1_000);
     let reason: unknown;
@@ -144,7 +144,7 @@ describe("a handler", () => {
     expect(sweeper.metrics().errors).toBeGreaterThanOrEqual(1);
   });
 
-  test("that outlives its claim fires once with whoever takes over, and completes nothing of theirs", async () => {
+  test("that outlives its claim fires once with the next claimer, and completes nothing of the new claim", async () => {
     const { world, instances, timeouts, arm, sweep } = bench();
     await arm("a", 1_000);
     const lateCompletes: boolean[] = [];
@@ -185,7 +185,7 @@ describe("a handler", () => {
 });
 
 describe("a store", () => {
-  test("whose calls fail here and there: the rest of the batch goes on, and all fire once in the end", async () => {
+  test("whose calls fail here and there: the rest of the batch continues, and all fire once in the end", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let calls = 0;
     const flaky = <T>(call: () => Promise<T>): Promise<T> => {
@@ -213,7 +213,7 @@ describe("a store", () => {
     expect([...during].sort()).toEqual(["claim", "complete", "look"]);
   });
 
-  test("whose rows are all locked by others is asked at the pace of the interval, not in a spin", async () => {
+  test("whose rows are all locked is polled at the pace of the interval, not in a spin", async () => {
     const { world, timeouts, arm, sweep } = bench();
     for (let i = 0; i < 5; i++) await arm(`i${i}`, 0);
     const { calls, counted } = counting({

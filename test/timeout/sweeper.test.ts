@@ -1,4 +1,4 @@
-// The sweeper in virtual time: what is due fires once, on its own instance, in time; and how it stops.
+// The sweeper in virtual time: a due timeout fires once, on its own instance, in time; and how the sweeper stops.
 
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
@@ -8,8 +8,8 @@ import type { TimeoutStore } from "../../src/timeout/timeout-store.js";
 import { Instances } from "./instances.js";
 import { bench, counting } from "./sweeper-scene.js";
 
-describe("what is due", () => {
-  test("fires, is counted and is gone; what is not due stays", async () => {
+describe("a due timeout", () => {
+  test("fires, is counted and is removed; one that is not due stays", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     await arm("a", 1_000);
     await arm("b", 1_000);
@@ -22,7 +22,7 @@ describe("what is due", () => {
     expect(await timeouts.get("later")).not.toBeNull();
   });
 
-  test("fires at its deadline, neither early nor an interval late, with few looks between", async () => {
+  test("fires at its deadline, neither early nor an interval late, with few polls in between", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     const at: number[] = [];
     const { calls, counted } = counting(timeouts);
@@ -39,7 +39,7 @@ describe("what is due", () => {
     expect(calls.looks).toBeLessThanOrEqual(42);
   });
 
-  test("fires in time also when it was scheduled after the last look, by this process", async () => {
+  test("fires in time also when this process scheduled it after the last poll", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     sweep({ sweepInterval: "1h" });
     await world.advance(5_000);
@@ -62,7 +62,7 @@ describe("what is due", () => {
     expect(instances.fired).toEqual(["near@1"]);
   });
 
-  test("is found at the next look when the store tells nobody", async () => {
+  test("is found at the next poll when the store sends no wake", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     const { onScheduled: _, ...silent } = timeouts;
     sweep({ jitterFactor: 0, store: silent });
@@ -74,7 +74,7 @@ describe("what is due", () => {
     expect(instances.fired).toEqual(["a@1"]);
   });
 
-  test("of a thousand at once all fire, a batch after the other without a pause", async () => {
+  test("fires among a thousand at once, one batch after the other without a pause", async () => {
     const { world, instances, arm, sweep } = bench();
     for (let i = 0; i < 1_000; i++) await arm(`i${i}`, 1_000);
     const sweeper = sweep();
@@ -102,7 +102,7 @@ describe("what is due", () => {
   });
 });
 
-describe("whose it is", () => {
+describe("ownership", () => {
   test("each fires on its own instance, though ids, states and sequences of two kinds are the same", async () => {
     const { world, store, instances, arm, sweep } = bench();
     const tickets = new Instances();
@@ -120,9 +120,9 @@ describe("whose it is", () => {
     expect([new Set(instances.fired).size, new Set(tickets.fired).size]).toEqual([50, 50]);
   });
 
-  test("three sweepers: each fires once, and who came late is counted as a conflict", async () => {
+  test("with three sweepers each timeout fires once, and a late sweeper counts a conflict", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
-    // All have looked before anybody claims.
+    // All have polled before one claims.
     const slow: TimeoutStore = {
       ...timeouts,
       queryExpired: async (limit) => {
@@ -161,7 +161,7 @@ describe("an instance that moves on", () => {
     expect(instances.fired).toEqual(["a@1"]);
   });
 
-  test("on another node, unseen by this one: its old timeout is skipped and removed", async () => {
+  test("on another node, unnoticed by this one: its old timeout is skipped and removed", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     await arm("a", 1_000);
     const sweeper = sweep();
@@ -226,7 +226,7 @@ describe("an instance that moves on", () => {
     expect(await timeouts.get("a")).toMatchObject({ state: "expired", sequence: 2 });
   });
 
-  test("cancelled or scheduled anew between the look and the claim: skipped, and nothing is claimed", async () => {
+  test("whose timeout is cancelled or rescheduled between poll and claim: it is skipped, and nothing is claimed", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     await arm("gone", 1_000);
     await arm("moved", 1_000);
@@ -250,7 +250,7 @@ describe("an instance that moves on", () => {
 });
 
 describe("stopping", () => {
-  test("ends the pause, begins nothing more, waits for what is under way, leaves no timer", async () => {
+  test("ends the pause, begins nothing more, waits for running handlers, leaves no timer", async () => {
     const { world, instances, arm, sweep } = bench();
     await arm("a", 1_000);
     for (let i = 0; i < 5; i++) await arm(`more${i}`, 1_000);

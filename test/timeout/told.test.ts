@@ -1,5 +1,5 @@
-// Sweepers are told of nearer deadlines that other processes schedule, by NOTIFY: none of these would fire before the next look, an hour
-// away.
+// A nearer deadline that another process schedules wakes sweepers by NOTIFY: none of these would fire before the next poll, an
+// hour away.
 
 import { createHash } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
@@ -36,14 +36,14 @@ async function sweeping() {
     },
   }).start();
   sweepers.push(sweeper);
-  // It looks once when it starts, and once when it hears.
+  // It polls once when it starts, and once when it is woken.
   await expect.poll(() => sweeper.metrics().sweeps, { timeout: 10_000 }).toBeGreaterThanOrEqual(2);
   return { fired, sweeper };
 }
 
 const names = (fired: readonly { readonly instance: string }[]) => fired.map(({ instance }) => instance);
 
-/** Of this schema. Its last query is what stands there. */
+/** Connections of this schema, by their last query. */
 async function listeners(): Promise<{ pid: number }[]> {
   const channel = createHash("sha1").update(`"${schema}"`).digest("hex").slice(0, 12);
   const text = "select pid from pg_stat_activity where query = $1";
@@ -70,18 +70,18 @@ test("also when the transaction that schedules it commits after its deadline", a
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["late"]);
 });
 
-test("also after the listening connection was cut: it is opened again, and looks first", async () => {
+test("also after the listening connection was cut: it is opened again, and the sweeper polls first", async () => {
   const { fired } = await sweeping();
   const [mine] = await listeners();
   await pool.query("select pg_terminate_backend($1)", [mine!.pid]);
-  // While nobody hears.
+  // While the listener is disconnected.
   await elsewhere.schedule("unheard", { ...PENDING, in: 50 });
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard"]);
   await elsewhere.schedule("heard", { ...PENDING, in: 50 });
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard", "heard"]);
 });
 
-test("one that was given up and is redriven elsewhere fires at once", async () => {
+test("a dead timeout that another process retries fires at once", async () => {
   const timeout = await elsewhere.schedule("dead", { ...PENDING, in: 0 });
   const answer = await elsewhere.claim(timeout, "n", { claimMs: 60_000 });
   if (answer.outcome === "claimed") await elsewhere.giveUp(answer.claim, "no");

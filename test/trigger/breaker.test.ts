@@ -17,7 +17,7 @@ onBothStores((bench) => {
       .result({ timeout: "10s" })
       .catch(() => "failed");
 
-  test("opened by failures on two nodes, still open after a restart, closed by the one run that tries", async () => {
+  test("a breaker is opened by failures on two nodes, still open after a restart, and closed by the one run that probes", async () => {
     const updated = event<{ n: number }>()(fresh("updated"));
     let broken = true;
     const program = workflow(
@@ -62,7 +62,7 @@ onBothStores((bench) => {
     await expect.poll(() => told.filter((one) => one === "closed")).toHaveLength(1);
   }, 30_000);
 
-  test("when it opens, what is under way is cancelled if the program wants that", async () => {
+  test("when a breaker opens, running runs are cancelled if the program asks for it", async () => {
     const asked = event<{ n: number; fails: boolean }>()(fresh("asked"));
     const circuitBreaker = { threshold: 1, halfOpenAfter: "1h", cancelRunning: true } as const;
     const program = workflow(fresh("cancelling"), { on: [on(asked)], circuitBreaker }, async (ctx, { fails }) => {
@@ -78,7 +78,7 @@ onBothStores((bench) => {
   });
 });
 
-test("a breaker that makes no sense is refused where it is written", () => {
+test("an invalid breaker is rejected where it is defined", () => {
   for (const circuitBreaker of [
     null,
     { threshold: 0, halfOpenAfter: "1m" },

@@ -21,7 +21,7 @@ test("a window that has just come is due under every policy, once", () => {
   }
 });
 
-test("before its next window a schedule does nothing, and says when to look", () => {
+test("before its next window a schedule does nothing, and returns when it is due", () => {
   expect(due("all", "10:00:00", "10:00:59.999")).toEqual({
     windows: [],
     last: at("10:00:00"),
@@ -30,7 +30,7 @@ test("before its next window a schedule does nothing, and says when to look", ()
   });
 });
 
-test("ten minutes away: none skips them all, last makes up for one, all for each", () => {
+test("after ten minutes down: none skips all windows, last catches up one, all catches up each", () => {
   expect(due("last", "10:00:00", "10:10:30")).toMatchObject({ windows: [at("10:10:00")], skipped: true });
   expect(due("all", "10:00:00", "10:10:30").windows).toHaveLength(10);
   const hourly = cronWindows("0 * * * *", "UTC");
@@ -53,7 +53,7 @@ test("none still fires a window that is late by less than a takeover takes", () 
   expect(late(MISSED_AFTER_MS + 1)).toEqual([]);
 });
 
-test("making up is bounded: so many a round, the rest at once after it, none twice", () => {
+test("catch-up is bounded: a batch per round, the rest right after it, none twice", () => {
   const seconds = intervalWindows(1000, 0);
   let last = 0;
   const fired: number[] = [];
@@ -66,7 +66,7 @@ test("making up is bounded: so many a round, the rest at once after it, none twi
   expect(fired).toEqual(Array.from({ length: 25 }, (_, i) => (i + 1) * 1000));
 });
 
-test("a year away costs a node no more than a minute away, unless each window is asked for", () => {
+test("a year down costs a node no more than a minute, unless every window is caught up", () => {
   const year = 365 * 24 * 60 * MINUTE;
   const before = performance.now();
   const fires = decideFires(everyMinute, {

@@ -64,7 +64,7 @@ test("a hot subject: thousands of events, one run for each quiet window, each wi
   const nodes = await Promise.all([1, 2].map(() => createNode({ store, programs: [calm], housekeeping: "100ms" })));
   const clients = [createClient({ store }), createClient({ store: nodeStore() })];
   for (let window = 1; window <= 2; window++) {
-    // Bursts of 200 from two processes' worth of connections, one behind the other: no event comes 1.5 s after another.
+    // Bursts of 200 from two processes' worth of connections, one after the other: no event comes 1.5 s after another.
     const runs = new Set<string | null>();
     for (let burst = 0; burst < 10; burst++) {
       const emits = Array.from({ length: 200 }, (_, i) => {
@@ -93,7 +93,7 @@ test("a subject that is never quiet for long, on two nodes: no event is lost, an
   const runs = new Set<string | null>();
   let n = 0;
   for (let i = 0; i < 60; i++) {
-    // Pauses around the window's length: events meet the taking of the ones before them.
+    // Pauses around the window's length: events meet the claim of the run before them.
     for (let burst = 0; burst < 1 + (i % 3); burst++)
       runs.add((await nodes[i % 2]!.emit(moved, { id: "x", n: ++n })).runs[0]!.runId);
     await new Promise((resolve) => setTimeout(resolve, (i * 7) % 40));

@@ -1,4 +1,4 @@
-// A process that emits the same events as its siblings, in an order of its own, when it is told to.
+// A process that emits the same events as its siblings, in an order of its own, on a command.
 
 import { createClient } from "../../src/client/create-client.js";
 import { openPostgres } from "../../src/store/postgres/open.js";

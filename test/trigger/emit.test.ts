@@ -1,4 +1,4 @@
-// Emitting on either store: what a run gets, what counts as the same event, what gathers, what is refused.
+// Emitting on either store: what a run gets, what counts as the same event, what gathers, what is rejected.
 
 import pg from "pg";
 import { describe, expect, inject, test } from "vitest";
@@ -43,7 +43,7 @@ onBothStores((bench) => {
     expect(await result(node, runs[1]!.runId)).toBe("two");
   });
 
-  test("several values of a filter, nested ones, and what is no plain JSON, which no filter sees", async () => {
+  test("filters match several values and nested ones, and ignore what is not plain JSON", async () => {
     const moved = event<{ place: { zone: string }; n: number; at?: Date }>()(fresh("moved"));
     const where = { place: { zone: { in: ["a", "b"] } }, n: 1 };
     const program = workflow(fresh("filtered"), { on: [on(moved, { where })] }, async () => {});
@@ -56,7 +56,7 @@ onBothStores((bench) => {
     expect((await node.emit(moved, odd)).runs).toHaveLength(1);
   });
 
-  test("the same event starts nothing again: by its payload in any order of keys, or by its id", async () => {
+  test("the same event starts nothing again: by payload in any order of keys, or by id", async () => {
     const updated = event<Resource>()(fresh("updated"));
     const program = workflow(fresh("once"), { on: [on(updated)] }, async (_ctx, { id }) => id);
     const node = await bench.open({ programs: [program] });
@@ -67,7 +67,7 @@ onBothStores((bench) => {
     expect(again.runs).toEqual([{ ...first.runs[0], outcome: "duplicate" }]);
     expect(told).toEqual([first.runs[0]!.runId]);
     expect(outcomes(await node.emit(updated, { kind: "disk", id: "r-2" }))).toEqual(["started"]);
-    // An id is the event's own: with one, the payload says nothing.
+    // An id identifies the event: with one, the payload is not compared.
     expect(outcomes(await node.emit(updated, { kind: "disk", id: "r-1" }, { id: "e-1" }))).toEqual(["started"]);
     expect(outcomes(await node.emit(updated, { kind: "cpu", id: "r-9" }, { id: "e-1" }))).toEqual(["duplicate"]);
     expect(await result(node, first.runs[0]!.runId)).toBe("r-1");
@@ -101,7 +101,7 @@ onBothStores((bench) => {
     expect(all.filter(({ outcome }) => outcome === "started")).toHaveLength(100);
   });
 
-  test("a stack of its own: its events are for its nodes, and those of no stack for any", async () => {
+  test("events of a stack are for its nodes, and events of no stack for any node", async () => {
     const updated = event<Resource>()(fresh("updated"));
     const program = workflow(fresh("stacked"), { on: [on(updated)] }, async () => "done");
     const blue = await bench.open({ programs: [program], stack: "blue" });
@@ -211,7 +211,7 @@ onBothStores((bench) => {
     }
   });
 
-  test("an event that one program gathers and another is started by, again and again", async () => {
+  test("an event can gather for one program and start another, again and again", async () => {
     const updated = event<Resource>()(fresh("updated"));
     const each = workflow(fresh("each"), { on: [on(updated)] }, async (_ctx, { used }) => used);
     const calm = workflow(
@@ -262,7 +262,7 @@ onBothStores((bench) => {
     const program = workflow(fresh("calm"), { on: [trigger] }, async (_ctx, input) => input);
     const node = await bench.open({ programs: [program] });
     const all = [];
-    // Bursts, one behind the other: few statements, so that no pause between them is as long as the window.
+    // Bursts, one after the other: few statements, so that no pause between them is as long as the window.
     for (let burst = 0; burst < 4; burst++) {
       const emits = [0, 1, 2, 3, 4].flatMap((i) =>
         ["a", "b"].map((id) => node.emit(updated, { kind: "disk", id, used: burst * 5 + i })),
@@ -282,7 +282,7 @@ onBothStores((bench) => {
     expect(await result(node, next!.runId)).toMatchObject({ used: 20 });
   });
 
-  test("what cannot be a run's input is refused before anything is written, and its neighbours are not", async () => {
+  test("a payload that cannot be a run's input is rejected before anything is written, and its neighbours are not", async () => {
     const updated = event<Resource>()(fresh("updated"));
     const trigger = on(updated, { subject: "id", debounce: 10 });
     const serial = workflow(fresh("serial"), { on: [on(updated)], serial: "used" as never }, async () => {});
@@ -308,7 +308,7 @@ onBothStores((bench) => {
     expect(Object.values(counts)).toEqual([1]);
   });
 
-  test("a deploy without the trigger: it goes with the last node that has it; with none left it stays", async () => {
+  test("after a deploy without the trigger, it is removed with the last node that has it; without any node it stays", async () => {
     const updated = event<Resource>()(fresh("updated"));
     const name = fresh("deployed");
     const older = await bench.open({ programs: [workflow(name, { on: [on(updated)] }, async () => {})] });
@@ -321,7 +321,7 @@ onBothStores((bench) => {
     const last = await bench.open({ programs: [workflow(name, { on: [on(updated)] }, async () => {})] });
     await newer.stop();
     await last.stop();
-    expect(await emit("with nobody there")).toBe(1);
+    expect(await emit("without any node")).toBe(1);
   });
 });
 

@@ -32,7 +32,7 @@ const filters = fc.letrec((tie) => ({
   object: fc.dictionary(name, tie("value"), { maxKeys: 2, noNullPrototype: true }),
 }));
 
-/** One that `where` accepts, and mostly one that is made of the payload itself. */
+/** One that `where` accepts, mostly built from parts of the payload. */
 function filterOf(drawn: unknown, payload: unknown, own: boolean): unknown {
   const wanted = own ? part(filterable(payload)) : drawn;
   try {

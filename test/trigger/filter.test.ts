@@ -1,4 +1,4 @@
-// Filters: what they stand for, and what they contain.
+// Filters: what they mean, and what they contain.
 
 import { describe, expect, test } from "vitest";
 import { contains } from "../../src/kernel/contains.js";
@@ -8,8 +8,8 @@ import { every } from "../../src/trigger/schedule.js";
 
 const refused = expect.objectContaining({ code: "INVALID_INPUT" });
 
-describe("what a filter stands for", () => {
-  test("without one, everything; with several values in, one alternative each", () => {
+describe("the meaning of a filter", () => {
+  test("no filter matches everything; several values with in are one alternative each", () => {
     expect(filtersOf(undefined)).toEqual([]);
     expect(filtersOf({})).toEqual([{}]);
     expect(filtersOf({ a: { in: [1, 2] }, b: { c: { in: ["x", "y"] } }, d: true })).toEqual([
@@ -20,12 +20,12 @@ describe("what a filter stands for", () => {
     ]);
   });
 
-  test("a field named in, beside others or without a list, is a field", () => {
+  test("a field named in, next to others or without a list, is a field", () => {
     expect(filtersOf({ in: 1 })).toEqual([{ in: 1 }]);
     expect(filtersOf({ a: { in: "x" } })).toEqual([{ a: { in: "x" } }]);
   });
 
-  test("what cannot be judged by equality, matches nothing or has no end is refused", () => {
+  test("values that cannot be compared by equality, match nothing or are cyclic are rejected", () => {
     for (const where of [
       { a: [1] },
       { a: () => 1 },

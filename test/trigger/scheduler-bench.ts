@@ -1,4 +1,4 @@
-// Schedulers on either store, with the store's clock in the test's hand.
+// Schedulers on either store, with a store clock that the test moves.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
@@ -33,7 +33,7 @@ interface NodeOptions {
   readonly breaker?: BreakerRule | null;
 }
 
-/** A corner of the store of a test's own, at an instant. */
+/** An env of the test's own, at an instant. */
 export class Corner {
   readonly env = `env-${randomUUID()}`;
   readonly told: Told[] = [];
@@ -59,7 +59,7 @@ export class Corner {
     return this.#bench.store;
   }
 
-  /** Time passes, and nobody looks. */
+  /** Time passes, and no scheduler polls. */
   async pass(ms: number): Promise<void> {
     this.#now += ms;
     await this.#bench.setNow(this.#now);

@@ -1,4 +1,4 @@
-// The loop that fires schedules, in virtual time: it sleeps until the next window, and goes on whatever the store does.
+// The loop that fires schedules, in virtual time: it sleeps until the next window, and continues whatever the store does.
 
 import { afterEach, expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const scheduler of opened.splice(0)) void scheduler.stop();
 });
 
-/** How many listen to it. */
+/** The number of its listeners. */
 class CountedModes extends Modes {
   listeners = 0;
 
@@ -75,7 +75,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
   return { world, store, scheduler, modes, calls, told, runs };
 }
 
-test("a window is slept on: fired within a hundredth of a second, with few questions between", async () => {
+test("the loop sleeps until a window: it fires within a hundredth of a second, with few queries in between", async () => {
   const { world, calls, told, runs } = await start([every("1m")]);
   await world.advance(10 * 60_000 + 20);
   expect(await runs()).toBe(10);
@@ -85,19 +85,19 @@ test("a window is slept on: fired within a hundredth of a second, with few quest
   expect(calls.due).toBeLessThan(160);
 });
 
-test("a node whose programs have no schedule asks for none, and only says once a minute that it has none", async () => {
+test("a node whose programs have no schedule polls for none, and only declares once a minute that it has none", async () => {
   const { world, calls } = await start([]);
   await world.advance(10 * 60_000 + 1);
   expect(calls).toEqual({ due: 0, declare: 10 });
 });
 
-test("a schedule that is never due again is asked for now and then, and never spins", async () => {
+test("a schedule that is never due again is polled now and then, and never spins", async () => {
   const { world, calls } = await start([cron("0 0 0 1 1 * 2021")]);
   await world.advance(60_000);
   expect(calls.due).toBeLessThanOrEqual(14);
 });
 
-test("what was resumed is found at the next look", async () => {
+test("a resumed schedule is found at the next poll", async () => {
   const { world, store, runs } = await start([every("1s", { catchUp: "last" })]);
   await store.schedules.pause("test", "p", "ann");
   await world.advance(60_000);
@@ -107,7 +107,7 @@ test("what was resumed is found at the next look", async () => {
   expect(await runs()).toBeGreaterThanOrEqual(1);
 });
 
-test("while the store fails it is told, and afterwards every window is made up for", async () => {
+test("while the store fails each error is reported, and afterwards every window is caught up", async () => {
   let away = false;
   const { world, store, told, runs } = await start([every("10s", { catchUp: "all" })], {
     fire: async (fires) => {
@@ -125,7 +125,7 @@ test("while the store fails it is told, and afterwards every window is made up f
   expect(await runs()).toBe(8);
 });
 
-test("a row that was lost is declared anew within a minute", async () => {
+test("a row that was lost is declared again within a minute", async () => {
   const { world, store, runs } = await start([every("10s")]);
   await world.advance(1_000);
   const gone = { env: "test", stack: null, programs: ["p"], schedules: [], removeAfterMs: 0 };
@@ -146,7 +146,7 @@ test("a stopped scheduler fires nothing more", async () => {
   expect(await runs()).toBe(1);
 });
 
-test("one that has stopped leaves nothing with the node's modes, which outlive it", async () => {
+test("a stopped scheduler leaves no listener on the node's modes, which outlive it", async () => {
   const { world, scheduler, modes } = await start([every("1m")]);
   expect(modes.listeners).toBe(1);
   const stopping = scheduler.stop();

@@ -1,4 +1,4 @@
-// Schedules through the store: which windows get a run, whoever looks, whenever, and whatever its own clock says.
+// Schedules through the store: which windows get a run, whichever node polls, whenever, and whatever its own clock says.
 
 import { describe, expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
@@ -20,7 +20,7 @@ onBothStores((bench) => {
     test(`${name}: one run per slot, with two nodes`, async () => {
       const corner = await at(from);
       const nodes = [await corner.node([cron(line, { timezone })]), await corner.node([cron(line, { timezone })])];
-      // Before and at each: a window that should not be there would be made up for.
+      // Before and at each: a window that should not exist would be caught up.
       for (const window of expected) {
         const due = Date.parse(window.replace("Z", ":00Z"));
         for (const instant of [due - 1, due]) {
@@ -33,7 +33,7 @@ onBothStores((bench) => {
     });
   }
 
-  test("everything down for ten minutes: each policy makes up for exactly what it says", async () => {
+  test("everything down for ten minutes: each policy catches up exactly what it promises", async () => {
     const expected: Record<CatchUp, number[]> = { none: [2], last: [2, 12], all: [2, 4, 6, 8, 10, 12] };
     for (const catchUp of ["none", "last", "all"] as const) {
       const corner = await at("2026-05-01T10:00:00Z");
@@ -42,7 +42,7 @@ onBothStores((bench) => {
       await corner.pass(2 * MINUTE);
       await before.round();
       await corner.pass(11.5 * MINUTE);
-      // A process that has just started, and another one besides.
+      // A process that has just started, and another one.
       const [after, beside] = [
         await corner.node([every("2m", { catchUp })]),
         await corner.node([every("2m", { catchUp })]),
@@ -54,14 +54,14 @@ onBothStores((bench) => {
       const caughtUp = corner.told.filter(({ name }) => name === "schedule.caught_up");
       expect(skipped).toHaveLength(catchUp === "all" ? 0 : 1);
       expect(caughtUp).toMatchObject(catchUp === "none" ? [] : [{ windows: windows.length - 1, more: false }]);
-      // It goes on in its old rhythm.
+      // It continues in its old rhythm.
       await corner.pass(MINUTE);
       await beside.round();
       expect((await corner.windows()).at(-1)).toBe(iso(start + 14 * MINUTE));
     }
   });
 
-  test("while the breaker is open windows start nothing; when its time is over one of them tries, whoever looks", async () => {
+  test("while the breaker is open windows start nothing; when it is half-open one of them probes, whichever node polls", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const start = corner.now;
     const breaker = { threshold: 2, halfOpenMs: 2.5 * MINUTE };
@@ -81,10 +81,10 @@ onBothStores((bench) => {
     }
     expect(await round(1)).toEqual([1, 2]);
     expect(told("schedule.rejected")).toMatchObject([{ schedule: "every 1m", windows: [iso(start + 3 * MINUTE)] }]);
-    // Half-open: both nodes decide on the window, and one run tries.
+    // Half-open: both nodes decide on the window, and one run probes.
     expect(await round(2)).toEqual([1, 2, 5]);
     expect(told("breaker.half_opened")).toHaveLength(1);
-    // It is under way: nobody else may.
+    // The probe is running: no other run may start.
     expect(await round(1)).toEqual([1, 2, 5]);
     expect(told("schedule.rejected")).toHaveLength(2);
     await corner.end("completed");
@@ -92,7 +92,7 @@ onBothStores((bench) => {
     expect(told("schedule.fired")).toHaveLength(4);
   });
 
-  test("what is made up for comes a hundred windows a second, however many nodes look", async () => {
+  test("catch-up fires a hundred windows a second, however many nodes poll", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const start = corner.now;
     const nodes = [
@@ -164,7 +164,7 @@ onBothStores((bench) => {
     ]);
   });
 
-  test("a schedule that a deployment took away goes when no node declares it any more, and not before", async () => {
+  test("a schedule that a deployment dropped is removed when no node declares it any more, and not before", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const old = await corner.node([every("1h")]);
     const next = await corner.node([]);
@@ -179,7 +179,7 @@ onBothStores((bench) => {
     await corner.pass(1);
     await next.declare(REMOVE_AFTER_MS);
     expect(await keys()).toEqual([]);
-    // Taken up again, it begins anew.
+    // Declared again, it begins from the start.
     await (await corner.node([every("1h", { catchUp: "all" })])).round();
     expect(await corner.windows()).toEqual([]);
   });
@@ -248,7 +248,7 @@ onBothStores((bench) => {
     });
   });
 
-  test("a paused schedule fires nothing; resumed, it makes up as its policy says", async () => {
+  test("a paused schedule fires nothing; resumed, it catches up by its policy", async () => {
     const expected: Record<CatchUp, number[]> = { none: [], last: [6], all: [2, 4, 6] };
     for (const catchUp of ["none", "last", "all"] as const) {
       const corner = await at("2026-05-01T10:00:00Z");
@@ -264,7 +264,7 @@ onBothStores((bench) => {
     }
   });
 
-  test("a line whose years are over is never due, and nobody looks for it again", async () => {
+  test("a cron line whose years have passed is never due, and is not polled again", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const node = await corner.node([cron("0 0 0 1 1 * 2021")]);
     expect(await node.round()).toBeNull();
@@ -287,7 +287,7 @@ onBothStores((bench) => {
     expect(await corner.windows()).toEqual([iso(anchor + MINUTE)]);
   });
 
-  test("a fire is told by the one node that made it, with its windows and how late it was", async () => {
+  test("a fire is reported by the one node that made it, with its windows and how late it was", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const start = corner.now;
     const nodes = [await corner.node([every("1m")]), await corner.node([every("1m")])];
@@ -307,7 +307,7 @@ onBothStores((bench) => {
   });
 });
 
-test("a program that lists a schedule twice, or limits its runs by what a schedule does not bring, is refused", () => {
+test("a program that lists a schedule twice, or limits its runs by input that a schedule does not have, is rejected", () => {
   const make = (more: object) =>
     new Scheduler({
       env: "test",

@@ -1,4 +1,4 @@
-// When schedules are due: clocks that change, lines that cannot be, intervals that keep their anchor.
+// When schedules are due: clocks that change, impossible lines, intervals that keep their anchor.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -24,12 +24,12 @@ describe("clocks that change: one window per slot", () => {
 });
 
 describe("cron lines", () => {
-  test("seconds stand first when there are six fields", () => {
+  test("seconds are first when there are six fields", () => {
     const at = cronWindows("*/20 * * * * *", "UTC").next(Date.parse("2026-01-01T00:00:05Z"));
     expect(new Date(at!).toISOString()).toBe("2026-01-01T00:00:20.000Z");
   });
 
-  test("lines that are never due, or mean nothing, are refused at once", () => {
+  test("lines that are never due, or are invalid, are rejected at once", () => {
     for (const line of ["0 0 30 2 *", "*/0 * * * *", "61 * * * *", "* * *", "a b c d e", "", "* * * * * * 1999"])
       expect(() => cronWindows(line, "UTC"), line).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
     expect(() => cronWindows("* * * * *", "Mars/Olympus")).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
@@ -66,7 +66,7 @@ test("the latest window is the last of all windows up to now, for any schedule",
   );
 });
 
-test("an interval keeps its anchor, whenever and by whomever it is asked", () => {
+test("an interval keeps its anchor, whenever and by whichever node it is computed", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: HOUR }),

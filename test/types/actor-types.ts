@@ -1,4 +1,4 @@
-// What the compiler knows of actors: from triggers and schemas to what an episode answers, without a cast.
+// What the compiler knows of actors: from triggers and schemas to the result of an episode, without a cast.
 
 import { z } from "zod";
 import {
@@ -57,7 +57,7 @@ const research = strategy({
 strategy({
   steps: { search: async (_s, query: string) => [query] },
   init: () => ({ n: 0 }),
-  // @ts-expect-error there is no such step
+  // @ts-expect-error no such step
   next: () => ({ do: "call", name: "serach", args: "x" }),
   handle: (state) => state,
 });
@@ -121,9 +121,9 @@ same<typeof researched, RunHandle<{ answer: string; cents: number }>>(true);
 same<typeof greeted, RunHandle<string>>(true);
 const greeted = await node.start(monitor.expectations.plain, "ann");
 await node.start(monitor.expectations.parsed, { n: "4" });
-// @ts-expect-error what no trigger brings
+// @ts-expect-error an input that no trigger has
 await node.start(monitor.expectations.checkLimits, { type: "manual" });
-// @ts-expect-error there is no such expectation
+// @ts-expect-error no such expectation
 monitor.expectations.chekLimits;
 
 const client = createClient<[typeof monitor]>({ store: memoryStore() });
@@ -135,7 +135,7 @@ await client.start("resource-monitor::nothing", "ann");
 expectation(
   {
     on: [on(updated)],
-    // @ts-expect-error not what the strategy answers
+    // @ts-expect-error not what the strategy returns
     onBudgetExhausted: () => "text",
   },
   async () => 3,

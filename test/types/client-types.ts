@@ -1,4 +1,4 @@
-// What a client and a node accept, and what they answer. The compiler is the test, as in workflow-types.ts.
+// What a client and a node accept, and what they return. The compiler is the test, as in workflow-types.ts.
 
 import { z } from "zod";
 import type { Client } from "../../src/client/create-client.js";
@@ -68,7 +68,7 @@ export async function many(): Promise<void> {
   await client.startMany("order", [{ input: { id: 1 } }]);
   // @ts-expect-error: a transaction is for all of them
   await node.startMany(order, [{ input: { id: "a" }, tx: {} }]);
-  // @ts-expect-error: what was refused has no run
+  // @ts-expect-error: a rejected start has no run
   if (one?.outcome === "refused") one.run;
 }
 

@@ -64,7 +64,7 @@ await node.start(small, { day: 1 });
 await node.start(alone, 1);
 // @ts-expect-error not among the tasks of the result
 (await (await node.start(small, { day: "x" })).result()).extract;
-// @ts-expect-error a need that is not in the DAG
+// @ts-expect-error a need outside of the DAG
 dag("missing", { clean });
 // @ts-expect-error no such task
 task({ needs: { extrct } }, async () => 1);
@@ -85,7 +85,7 @@ dag("wrong-result", { result: ["nobody"] }, { extract, clean });
 
 task({ needs: { clean, train }, when: and(allSucceeded(["clean"]), not(noneFailed())) }, async () => 1);
 task({ needs: { clean, train }, when: anySucceeded(["clean", "train"]) }, async () => 1);
-// @ts-expect-error the rule asks for what is not needed
+// @ts-expect-error the rule is over a task that is not a need
 task({ needs: { clean }, when: allSucceeded(["train"]) }, async () => 1);
 task({ finishOnAbort: true }, async () => 1);
 // @ts-expect-error yes or no

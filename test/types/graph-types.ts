@@ -217,7 +217,7 @@ export async function back(): Promise<void> {
   await node.graphs.rewind(research, "id", { to: "plan" });
 }
 
-/** Every part is inferred wherever it stands: what is answered, below nodes that are made by calls. */
+/** Every part is inferred wherever it is: results, below nodes that are made by calls. */
 const late = graph("late", {
   state: S,
   start: "review",

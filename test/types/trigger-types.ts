@@ -1,4 +1,4 @@
-// Triggers and the input they bring: what compiles and what does not. The compiler is the test.
+// Triggers and the input they pass: what compiles and what does not. The compiler is the test.
 
 import { cron, event, every, on, workflow } from "../../src/index.js";
 

@@ -28,7 +28,7 @@ const order = workflow("order", async (ctx, input: { id: string }) => {
   if (plain.outcome !== "expired") is<Is<typeof plain.outcome, "approved" | "denied">>();
   const rows = await ctx.transaction("book", async (tx) => (await tx.query("select 1", [])) !== undefined);
   is<Is<typeof rows, boolean>>();
-  // @ts-expect-error: begins anew with what the workflow takes
+  // @ts-expect-error: restarts with the input of the workflow
   if (cents < 0) return ctx.continueAsNew({ id: 7 });
   // @ts-expect-error: none of the choices
   await ctx.approval("ship", { ask: "?", choices: ["ship", "hold"], default: "keep" });

@@ -1,4 +1,4 @@
-// Functions that are careless in ways people are: nothing hangs, nothing ends the process, and the error says what to do.
+// Common mistakes in workflow functions: nothing hangs, nothing ends the process, and the error names the fix.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AnyWorkflow } from "../../src/workflow/context.js";
@@ -28,7 +28,7 @@ onBothStores((bench) => {
     return error?.cause;
   };
 
-  test("a function that awaits something that is not the context's is waited for, also when its log is read again", async () => {
+  test("a function that awaits something that is not the context's is waited for, also in a replay", async () => {
     const elsewhere = workflow("elsewhere", async (ctx) => {
       const one = await ctx.step("one", () => 1);
       await soon(30);
@@ -45,7 +45,7 @@ onBothStores((bench) => {
     await node.stop();
   });
 
-  test("a function that waits for what never comes can be cancelled, and its node can stop", async () => {
+  test("a function that waits for ever can be cancelled, and its node can stop", async () => {
     const never = workflow("never", async () => new Promise<never>(() => {}));
     const node = await bench.open({ programs: [never] });
     const [first, second] = [await node.start(never), await node.start(never)];
@@ -57,7 +57,7 @@ onBothStores((bench) => {
     await second.cancel();
   });
 
-  test("a call that fails while nobody awaits it yet, or ever, does not end the process", async () => {
+  test("a call that fails before it is awaited, or is never awaited, does not end the process", async () => {
     const child = workflow("careless-child", async () => fail());
     const careless = workflow("careless", async (ctx) => {
       const never = [ctx.step("never awaited", { retry: 1 }, fail), ctx.child(child, undefined)];
@@ -74,13 +74,13 @@ onBothStores((bench) => {
     expect(unhandled).toEqual([]);
   });
 
-  test("a step inside a step is refused: its log would not fit once the outer one is recorded", async () => {
+  test("a step inside a step is rejected: a replay would not match once the outer one is recorded", async () => {
     const nested = workflow("nested", async (ctx) => ctx.step("outer", { retry: 1 }, () => ctx.step("inner", () => 5)));
     const message = expect.stringContaining("inside a step");
     expect(await reason(nested)).toMatchObject({ code: "INVALID_INPUT", message });
   });
 
-  test("a step whose result cannot be stored is done once: another attempt could not be recorded either", async () => {
+  test("a step whose result cannot be stored is executed once: another attempt could not be recorded either", async () => {
     let done = 0;
     const program = workflow("unstorable", async (ctx) =>
       ctx.step("give", () => {
@@ -92,7 +92,7 @@ onBothStores((bench) => {
     expect(done).toBe(1);
   });
 
-  test("a retryIf that throws ends the step with what the step threw", async () => {
+  test("a retryIf that throws ends the step with the error of the step", async () => {
     const unsure = workflow("unsure", async (ctx) => ctx.step("try", { retryIf: fail }, () => Promise.reject("no")));
     expect(await reason(unsure)).toMatchObject({ message: "no" });
   });
@@ -111,7 +111,7 @@ onBothStores((bench) => {
     expect(await reason(program)).toMatchObject({ code: "INVALID_INPUT", message });
   });
 
-  test("a choice that the question does not have is refused, and the run still waits", async () => {
+  test("an unknown choice is rejected, and the run still waits", async () => {
     const asks = workflow("asks", async (ctx) => ctx.approval("ok", { ask: "?", choices: ["yes", "no"] }));
     const node = await bench.open({ programs: [asks] });
     const run = await node.start(asks);

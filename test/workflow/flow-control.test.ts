@@ -20,7 +20,7 @@ class Gauge {
   readonly #inside = new Map<string, number>();
   readonly most = new Map<string, number>();
 
-  /** Stays inside until so many have been there together, however slow the machine is; then a moment longer. */
+  /** Stays inside until this many have been there together, however slow the machine is; then a moment longer. */
   async pass(key: string, together: number): Promise<void> {
     const now = (this.#inside.get(key) ?? 0) + 1;
     this.#inside.set(key, now);
@@ -32,7 +32,7 @@ class Gauge {
 }
 
 onBothStores((bench) => {
-  test("no more runs than the queue's limit are at work, and as many as it", async () => {
+  test("as many runs as the queue's limit are in progress, and never more", async () => {
     const gauge = new Gauge();
     const narrow = workflow("narrow", { concurrency: 3 }, async (ctx, n: number) =>
       ctx.step("pass", async () => {
@@ -46,7 +46,7 @@ onBothStores((bench) => {
     expect(gauge.most.get("all")).toBe(3);
   });
 
-  test("each key has a limit of its own, inside the queue's", async () => {
+  test("each key has a limit of its own, within the queue's", async () => {
     const gauge = new Gauge();
     const keyed = workflow(
       "keyed",
@@ -62,7 +62,7 @@ onBothStores((bench) => {
     expect(gauge.most.get("all")).toBe(5);
   });
 
-  test("serial: runs of one key one after the other, in order, also while one sleeps or tries again", async () => {
+  test("serial: runs of one key one after the other, in order, also while one sleeps or is retried", async () => {
     const log: string[] = [];
     const serial = workflow("serial", { serial: "customer.id" }, async (ctx, { customer, n }: Order) => {
       await ctx.step("begin", () => void log.push(`${customer.id} begins ${n}`));
@@ -80,7 +80,7 @@ onBothStores((bench) => {
       const mine = log.filter((line) => line.startsWith(id));
       expect(mine).toEqual([0, 1, 2, 3, 4].flatMap((n) => [`${id} begins ${n}`, `${id} ends ${n}`]));
     }
-    // Two keys side by side, not one behind the other.
+    // Two keys in parallel, not one after the other.
     expect(log.indexOf("b begins 0")).toBeLessThan(log.indexOf("a ends 4"));
   });
 
@@ -112,7 +112,7 @@ onBothStores((bench) => {
     await long.cancel();
   });
 
-  test("children stand in line as well, and a parent gives its slot to them", async () => {
+  test("children wait in line as well, and a parent gives its slot to them", async () => {
     const gauge = new Gauge();
     const child = workflow("limited-child", { queue: "family", concurrency: 2 }, async (ctx, n: number) => {
       await ctx.step("pass", () => gauge.pass("all", 2));
@@ -127,7 +127,7 @@ onBothStores((bench) => {
     expect(gauge.most.get("all")).toBe(2);
   });
 
-  test("an input without the key is refused before anything is written, also of a child", async () => {
+  test("an input without the key is rejected before anything is written, also that of a child", async () => {
     const strict = workflow("strict", { serial: "customer.id" }, async (_ctx, _order: Order) => {});
     const careless = workflow("careless", async (ctx) => {
       try {
@@ -150,7 +150,7 @@ onBothStores((bench) => {
     expect(await (await node.start(careless)).result({ timeout: "10s" })).toBe("input.customer.id");
   });
 
-  test("a paused queue starts nothing until it is resumed; what runs goes on", async () => {
+  test("a paused queue starts nothing until it is resumed; running runs continue", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -175,7 +175,7 @@ onBothStores((bench) => {
   });
 });
 
-test("limits that make no sense are refused where they are written", () => {
+test("invalid limits are rejected where they are defined", () => {
   const define = (options: object) => () => workflow("bad", options, async () => {});
   for (const options of [
     { concurrency: 0 },

@@ -1,4 +1,4 @@
-// Runs that begin anew, are opened again by an operator, and go on under changed code.
+// Runs that begin a new generation, are retried by an operator, and continue under changed code.
 
 import { beforeAll, expect, test } from "vitest";
 import type { Node } from "../../src/node/create-node.js";
@@ -46,7 +46,7 @@ onBothStores((bench) => {
   });
   const isParked = async (id: string) => (await node.run(id).status()).state === "parked";
 
-  test("a run begins anew with other input, keeps its id, and no signal is lost on the way", async () => {
+  test("a run begins a new generation with other input, keeps its id, and loses no signal", async () => {
     const run = await node.start(counter, 0);
     for (let i = 1; i <= 15; i++) await run.signal(tick, i);
     expect(await run.result({ timeout: "10s" })).toBe(120);
@@ -58,7 +58,7 @@ onBothStores((bench) => {
     expect(new Set(mine).size).toBe(5);
   });
 
-  test("each generation asks its approvals anew", async () => {
+  test("each generation asks for its approvals again", async () => {
     const run = await node.start(asker, 1);
     await expect.poll(() => isParked(run.id)).toBe(true);
     await run.decide("ok", { choice: "approved", by: "ann" });
@@ -68,7 +68,7 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toBe("denied");
   });
 
-  test("a failed run that is redriven tries what failed last again, and nothing else", async () => {
+  test("a retry executes the call that failed last again, and nothing else", async () => {
     broken = true;
     const run = await node.start(fragile, "a");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
@@ -84,7 +84,7 @@ onBothStores((bench) => {
     expect(await node.dead.count({ program: "fragile" })).toBe(0);
   });
 
-  test("redriven from its start, every step is done again, under other keys", async () => {
+  test("a retry from the start executes every step again, under other keys", async () => {
     broken = true;
     const run = await node.start(fragile, "b");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED" });
@@ -95,7 +95,7 @@ onBothStores((bench) => {
     expect(new Set(keys.filter((key) => key.startsWith(run.id) && key.includes("last"))).size).toBe(2);
   });
 
-  test("patched code goes the old way in runs that had passed the change, the new way in others", async () => {
+  test("patched code takes the old path in runs that had passed the change, the new path in others", async () => {
     const path: string[] = [];
     const step = (ctx: { step: (name: string, work: () => void) => Promise<void> }, name: string) =>
       ctx.step(name, () => void path.push(name));
@@ -149,7 +149,7 @@ onBothStores((bench) => {
     await Promise.all([second.stop(), both.stop()]);
   });
 
-  test("a log that grows too long is told, then stopped; the run can be read, cancelled and opened again", async () => {
+  test("a journal that grows too long is reported, then stopped; the run can be read, cancelled and retried", async () => {
     const endless = workflow("endless", async (ctx) => {
       for (let i = 0; ; i++) await ctx.step("more", () => i);
     });
@@ -187,7 +187,7 @@ onBothStores((bench) => {
     await waiting.stop();
   }, 30_000);
 
-  test("a step says which of its errors are worth another attempt", async () => {
+  test("a step decides which of its errors are worth another attempt", async () => {
     const attempts: number[] = [];
     const picky = workflow("picky", async (ctx) =>
       ctx.step(
@@ -209,7 +209,7 @@ onBothStores((bench) => {
     await choosing.stop();
   });
 
-  test("steps are told as they start, succeed, are retried and fail, with the node that did them", async () => {
+  test("steps are reported as they start, succeed, are retried and fail, with the node that executed them", async () => {
     const told: unknown[] = [];
     const story = workflow("story", async (ctx) => {
       await ctx.step("good", () => 1);
@@ -252,7 +252,7 @@ onBothStores((bench) => {
     await serving.stop();
   });
 
-  test("an approval that nobody answers takes its default", async () => {
+  test("an approval without a decision takes its default", async () => {
     const lenient = workflow("lenient", async (ctx) =>
       ctx.approval("ok", { ask: "?", timeout: 30, default: "approved" }),
     );
@@ -262,7 +262,7 @@ onBothStores((bench) => {
     await asking.stop();
   });
 
-  test("a decision on something else than was shown is refused", async () => {
+  test("a decision on something other than what was shown is rejected", async () => {
     const run = await node.start(asker, 2);
     await expect.poll(() => isParked(run.id)).toBe(true);
     const stale = run.decide("ok", { choice: "approved", by: "ann", shown: "something else" });

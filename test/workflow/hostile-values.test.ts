@@ -1,5 +1,5 @@
-// What user code throws, passes and answers that cannot be looked at or stored as it is, on both stores: recorded or refused, and
-// never a hang or a silent change.
+// Values of user code that cannot be inspected or stored as they are, thrown, passed or returned, on both stores: recorded or
+// rejected, and never a hang or a silent change.
 
 import { describe, expect, test } from "vitest";
 import { outcomeOf } from "../../src/compat/job-outcome.js";
@@ -52,7 +52,7 @@ onBothStores(
     describe.each(Object.keys(hostile))("%s", (what) => {
       test.each(Object.keys(places))("thrown in %s is its failure", async (place) => {
         const program = places[place]!(hostile[what]!);
-        // A lease longer than the test: what hung would not come back in time.
+        // A lease longer than the test: a run that hangs would not be reclaimed in time.
         const node = await bench.open({ programs: [program], lease: "60s" });
         const run = await node.start(program, { n: 1 });
         await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
@@ -92,7 +92,7 @@ onBothStores(
       expect(await message("child")).toMatch(/input.*`await`/);
     });
 
-    test("an object without prototype is one again, wherever it went", async () => {
+    test("an object without prototype is read back as one, wherever it was stored", async () => {
       const passes = workflow("passes", async (ctx, input: object) => ctx.step("pass", () => ({ input })));
       const node = await bench.open({ programs: [passes] });
       const run = await node.start(passes, Object.assign(Object.create(null), { a: 1 }));

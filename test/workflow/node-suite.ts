@@ -23,8 +23,8 @@ export interface Bench {
 
 /**
  * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. Nodes are stopped after the test that
- * opened them: each keeps house 50 times a second, and those of twenty tests together take most of a machine. `perTest`: that is
- * waited for; otherwise work that ignores its abort keeps no test waiting.
+ * opened them: each runs housekeeping 50 times a second, and those of twenty tests take most of a machine. `perTest`: waits for
+ * the stop; otherwise work that ignores its abort keeps no test waiting.
  */
 export function onBothStores(suite: (bench: Bench) => void, { perTest = false } = {}): void {
   const { url, schema } = testSchema();

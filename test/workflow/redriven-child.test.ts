@@ -1,4 +1,4 @@
-// A child that failed and was opened again before its parent had looked: the parent hears of the failure it was told of.
+// A child that failed and was retried before its parent had looked: the parent gets the failure that it was notified of.
 
 import { expect, test } from "vitest";
 import { workflow } from "../../src/workflow/workflow.js";
@@ -8,7 +8,7 @@ onBothStores((bench) => {
   test.for([
     ["last", "not yet"],
     ["start", "The child run ended failed."],
-  ] as const)("a child that failed and was redriven from %s does not break its parent", async ([from, message]) => {
+  ] as const)("a child that failed and was retried from %s does not break its parent", async ([from, message]) => {
     let broken = true;
     const child = workflow(`child-${from}`, async (ctx) => {
       await ctx.step("try", { retry: 1 }, () => {

@@ -30,14 +30,14 @@ onBothStores((bench) => {
     node = await bench.open({ programs: [order, slow, parent] });
   });
 
-  test("the function gets what the schema made of it, however often it is replayed", async () => {
+  test("the function gets the output of the schema, however often it is replayed", async () => {
     const before = parses;
     const run = await node.start(order, { id: "a", cents: "21" });
     expect(await run.result({ timeout: "5s" })).toEqual({ id: "a", cents: 42 });
     expect(parses).toBe(before + 1);
   });
 
-  test("what it does not accept is refused with each field, and nothing is written", async () => {
+  test("invalid input is rejected with each field, and nothing is written", async () => {
     const before = await bench.store.runs.count({ env: "default", program: "order" });
     await expect(node.start(order, { id: "", cents: "x" })).rejects.toMatchObject({
       code: "INPUT_REFUSED",
@@ -46,13 +46,13 @@ onBothStores((bench) => {
     expect(await bench.store.runs.count({ env: "default", program: "order" })).toEqual(before);
   });
 
-  test("a schema may take its time at a start", async () => {
+  test("a schema may be async at a start", async () => {
     const run = await node.start(slow, "good");
     expect(await run.result({ timeout: "5s" })).toBe("good");
     await expect(node.start(slow, "bad")).rejects.toMatchObject({ code: "INPUT_REFUSED" });
   });
 
-  test("a child's input is parsed, too; one that is refused fails the parent", async () => {
+  test("a child's input is parsed, too; an invalid one fails the parent", async () => {
     const good = await node.start(parent, "order");
     expect(await good.result({ timeout: "5s" })).toEqual({ id: "o", cents: 10 });
     const bad = await node.start(parent, "bad");

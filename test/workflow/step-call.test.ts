@@ -1,4 +1,4 @@
-// A step by itself: when it may not be started any more.
+// A single step: when it may not be started any more.
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
@@ -10,7 +10,7 @@ import { StepCall } from "../../src/replay/step-call.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
-test("a step that waits for its lease is not started once its run is over", async () => {
+test("a step that waits for its lease is not started once its run has ended", async () => {
   let renewed = () => {};
   const session = {
     run: { runId: "r", baseSeq: 0, epoch: 1 },
@@ -33,7 +33,7 @@ test("a step that waits for its lease is not started once its run is over", asyn
     const rest = { replay, codecs: codecs(), policy: retryPolicy(1), resolve: () => {}, reject: () => {} };
     const work = () => ++starts;
     replay.ask(new StepCall({ id: callId("step", "a", "1"), kind: "step", name: "a", key: "1", work, ...rest }));
-    // The function goes on without it, as after a race.
+    // The function continues without it, as after a race.
     session.world.after(10, () => {
       resolve("over");
       replay.wake();

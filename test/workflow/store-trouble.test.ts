@@ -1,4 +1,4 @@
-// The store's trouble that comes out of user code: held and tried again, whatever the retries say. Both stores.
+// Errors of the store that user code throws: the work is repeated, whatever its retry policy. Both stores.
 
 import { expect, test } from "vitest";
 import { dag } from "../../src/dag/dag.js";
@@ -23,7 +23,7 @@ const troubled = () => {
 };
 
 onBothStores((bench) => {
-  test("a step that meets it is tried again without counting, and it is told", async () => {
+  test("a step with an error of the store is repeated without counting, and it is reported", async () => {
     const work = troubled();
     const attempts: number[] = [];
     const meets = workflow("meets", async (ctx) =>
@@ -43,14 +43,16 @@ onBothStores((bench) => {
     expect(entries.map(({ kind }) => kind)).toEqual(["start", "step", "completed"]);
   });
 
-  test("an at-most-once step is not tried again", async () => {
+  test("an at-most-once step is not repeated", async () => {
     const once = workflow("once", async (ctx) => ctx.step("s", { atMostOnce: true }, troubled()));
     const node = await bench.open({ programs: [once] });
     const run = await node.start(once);
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ cause: { code: "STORE_REFUSED" } });
   });
 
-  test("a function that meets it between its steps is given back, and goes on", { timeout: 30_000 }, async () => {
+  test("a function with an error of the store between its steps is released, and continues", {
+    timeout: 30_000,
+  }, async () => {
     const work = troubled();
     const between = workflow("between", async (ctx) => {
       await ctx.step("s", () => 1);
@@ -61,7 +63,7 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "25s" })).toBe(4);
   });
 
-  test("a task that meets it keeps its attempts", { timeout: 30_000 }, async () => {
+  test("a task with an error of the store keeps its attempts", { timeout: 30_000 }, async () => {
     const work = troubled();
     const first = task({ retry: 1 }, async () => work());
     const one = dag("one-troubled", { first });

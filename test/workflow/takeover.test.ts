@@ -41,7 +41,7 @@ onBothStores((bench) => {
     node = await bench.open({ programs: [limited, impatient] });
   });
 
-  test("a node that stops hands its run back at once, and another goes on without doing a step twice", async () => {
+  test("a node that stops hands its run back at once, and another continues without executing a step twice", async () => {
     let release = () => {};
     waitInStep = () => new Promise((resolve) => (release = resolve));
     const first = await bench.open({ programs: [order] });
@@ -63,7 +63,7 @@ onBothStores((bench) => {
     const hung = await bench.open({ programs: [order], lease: 300, renewEvery: 250 });
     const run = await hung.start(order, "b");
     await expect.poll(() => done.includes("charge b"), { timeout: 5_000 }).toBe(true);
-    // The grace is over before the step is: the node lets go of the claim and leaves the run to its lease.
+    // The grace ends before the step: the node drops the claim and leaves the run to its lease.
     await hung.stop({ grace: 10 });
     waitInStep = async () => {};
     const other = await bench.open({ programs: [order] });
@@ -98,7 +98,7 @@ onBothStores((bench) => {
     await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause: { code: "STEP_TIMEOUT" } });
   });
 
-  test("code that no longer asks for what is recorded quarantines the run, log untouched, resumable", async () => {
+  test("code that no longer makes a recorded call quarantines the run, with its journal untouched and resumable", async () => {
     const v1 = workflow("change", { queue: "change" }, async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.sleep("nap", 200);
@@ -122,7 +122,7 @@ onBothStores((bench) => {
     await second.stop();
   });
 
-  test("a step added later, and parallel steps in another order, go on", async () => {
+  test("a run continues with a step added at its end, and with parallel steps in another order", async () => {
     const v1 = workflow("grow", { queue: "grow" }, async (ctx) => {
       await Promise.all([ctx.step("x", () => 1), ctx.step("y", () => 2)]);
       await ctx.sleep("nap", 150);

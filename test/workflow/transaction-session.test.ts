@@ -1,4 +1,4 @@
-// What a transaction step does to its session is gone when it has ended, and nothing it sends ends its transaction early.
+// Changes of a transaction step to its session are undone when it ends, and nothing it sends ends its transaction early.
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -131,19 +131,19 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
   };
   const look = (text: string) => run(next, async (tx) => Object.values((await (tx.query as Query)(text)).rows[0]!)[0]);
 
-  test.for(Object.keys(LEAKS))("%s of one transaction are not met by the next", async (name) => {
+  test.for(Object.keys(LEAKS))("%s of one transaction do not reach the next", async (name) => {
     const { leave, look: text } = LEAKS[name]!;
     const before = await look(text);
     await run(transacts, async (tx) => {
       for (const one of leave) await (tx.query as Query)(one);
     });
     expect(await look(text)).toEqual(before);
-    // The next one can write.
+    // The next transaction can write.
     await run(next, async (tx) => void (await tx.query(`insert into ${table} values ($1)`, [`after ${name}`])));
     expect(await count(`after ${name}`)).toBeGreaterThan(0);
   });
 
-  test("what a failed transaction left is not met by the next", async () => {
+  test("what a failed transaction left in its session does not reach the next", async () => {
     const text = "select current_setting('search_path') || current_user";
     const before = await look(text);
     const failing = run(transacts, async (tx) => {
@@ -195,7 +195,7 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
     expect(await look("select 7")).toBe(7);
   });
 
-  test("savepoints and an isolation level of one's own are allowed", async () => {
+  test("savepoints and a custom isolation level are allowed", async () => {
     const answer = await run(transacts, async (tx) => {
       const query = tx.query as Query;
       await query("set transaction isolation level repeatable read");
@@ -210,14 +210,14 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
     expect(await count("undone")).toBe(0);
   });
 
-  test("a transaction that was made read-only fails with a sentence, and only it", async () => {
+  test("a transaction that was made read-only fails with an explanatory error, and only it", async () => {
     const failing = run(transacts, async (tx) => void (await (tx.query as Query)("set transaction read only")));
     const cause = { code: "INVALID_INPUT", message: expect.stringContaining("read only") };
     await expect(failing).rejects.toMatchObject({ cause });
     expect(await look("select 8")).toBe(8);
   });
 
-  test("several statements in one text are refused with a sentence", async () => {
+  test("several statements in one text are rejected with an explanatory error", async () => {
     const failing = run(transacts, (tx) => (tx.query as Query)("select 1; select 2"));
     const cause = { code: "INVALID_INPUT", message: expect.stringContaining("one statement") };
     await expect(failing).rejects.toMatchObject({ cause });
@@ -227,7 +227,7 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
     ["a query config", { text: "commit" }],
     ["a submittable", { submit: () => {}, text: "commit" }],
     ["no text", undefined],
-  ] as const)("%s is refused with a sentence", async ([, query]) => {
+  ] as const)("%s is rejected with an explanatory error", async ([, query]) => {
     const failing = run(transacts, (tx) => tx.query(query as never, []));
     await expect(failing).rejects.toMatchObject({ cause: { code: "INVALID_INPUT" } });
   });

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const insert = `insert into ${bookings} (run, what) values ($1, $2)`;
 
-test("what a transaction did is there once, with its result in the journal", async () => {
+test("the writes of a transaction exist once, with its result in the journal", async () => {
   const book = workflow("book", async (ctx) => {
     const n = await ctx.transaction("book", async (tx, { attempt }) => {
       await tx.query(insert, [ctx.runId, "seat"]);
@@ -82,7 +82,7 @@ test("a statement that fails fails the step, not the engine", async () => {
   expect(await booked(run.id)).toBe(0);
 });
 
-test("what the work itself does wrong counts as an attempt, also when it looks like an outage", async () => {
+test("an error of the work counts as an attempt, also when it looks like an outage", async () => {
   const short = openPostgres(url, { schema, queryTimeout: "300ms" });
   const away = Object.assign(new Error("the mail server is away"), { code: "ECONNREFUSED" });
   const works: Record<string, (tx: Transaction) => Promise<unknown>> = {
@@ -130,7 +130,7 @@ test("at an isolation level of its own, a step whose run is written to meanwhile
   expect([attempts, await booked(always.id)]).toEqual([2, 0]);
 }, 30_000);
 
-test("a transaction that is kept can no longer be used", async () => {
+test("a transaction that is kept after its step can no longer be used", async () => {
   let kept: Transaction | null = null;
   const keeps = workflow("keeps", async (ctx) =>
     ctx.transaction("x", async (tx) => {
@@ -158,7 +158,7 @@ test.for(["commit", " ROLLBACK", "select 1; commit"])("%j by hand fails the step
   await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause });
 });
 
-test("a transaction whose time is over before it has a connection fails, and the process goes on", async () => {
+test("a transaction that times out before it has a connection fails, and the process continues", async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown) => void unhandled.push(error);
   process.on("unhandledRejection", note);
@@ -191,7 +191,7 @@ test("a transaction whose time is over before it has a connection fails, and the
   await one.close();
 });
 
-test("runs started in a transaction are there when it commits", async () => {
+test("runs started in a transaction exist when it commits", async () => {
   const child = workflow("started-inside", async (ctx, from: string) => `${from} ${ctx.runId}`);
   let node: Node;
   const parent = workflow("starter", async (ctx) =>
@@ -249,7 +249,7 @@ test("parallel transactions and steps of one run do not get into each other's wa
   expect(entries).toHaveLength(42);
 });
 
-test("on a pool of the application's with one connection, transactions and the steps beside them do not wait for each other", async () => {
+test("on a pool of the application's with one connection, transactions and parallel steps do not wait for each other", async () => {
   const single = new pg.Pool({ connectionString: url, max: 1 });
   const shared = openPostgres(single, { schema });
   let [begun, all] = [0, () => {}];
@@ -326,14 +326,14 @@ test("a transaction of a claim that was taken over writes nothing", async () => 
   const other = await open([slow]);
   await other.run(run.id).result({ timeout: "10s" });
   release();
-  // By its own connection: between two of its statements it looks as if it were not there.
+  // By its own connection: between two of its statements it would look absent.
   const inside = "select 1 from pg_stat_activity where pid = $1 and xact_start is not null";
   await expect.poll(async () => (await pool.query(inside, [backend])).rowCount).toBe(0);
   const { rows } = await pool.query(`select what from ${bookings} where run = $1`, [run.id]);
   expect(rows).toEqual([{ what: "2" }]);
 });
 
-test("a COMMIT without an answer is found out: the transaction is there once", async () => {
+test("a COMMIT without an answer is looked up: the transaction exists once", async () => {
   const { hostname, port } = new URL(url);
   const proxy = await startProxy({ host: hostname, port: Number(port) });
   const cut = openPostgres(proxy.url(url), { schema, queryTimeout: "1s" });

@@ -36,7 +36,7 @@ onBothStores((bench) => {
   });
   const isParked = async (id: string) => (await node.run(id).status()).state === "parked";
 
-  test("one decision counts, a second is told who was first", async () => {
+  test("one decision counts, a second learns who was first", async () => {
     const run = await node.start(ship, 60_000);
     await expect.poll(() => isParked(run.id), { timeout: 5_000 }).toBe(true);
     await run.decide("ship", { choice: "ship", by: "ann" });
@@ -52,13 +52,13 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toBe("hold by ann");
   });
 
-  test("an approval expires by itself, and what is decided later is a conflict", async () => {
+  test("an approval expires, and a later decision is a conflict", async () => {
     const run = await node.start(ship, 50);
     expect(await run.result({ timeout: "5s" })).toBe("expired");
     await expect(run.decide("ship", { choice: "ship", by: "ann" })).rejects.toMatchObject({ code: /./ });
   });
 
-  test("what was asked stands in the journal with its hash", async () => {
+  test("the question is in the journal with its hash", async () => {
     const run = await node.start(ship, 60_000);
     await expect.poll(() => isParked(run.id), { timeout: 5_000 }).toBe(true);
     const { entries } = (await bench.store.journal.read(run.id))!;
@@ -76,7 +76,7 @@ onBothStores((bench) => {
     expect(kinds.filter((kind) => kind === "parked").length).toBeLessThanOrEqual(3);
   });
 
-  test("a child's failure is the parent's to catch", async () => {
+  test("a parent can catch the failure of its child", async () => {
     expect(await (await node.start(badParent)).result({ timeout: "5s" })).toBe("negative");
   });
 });

@@ -86,19 +86,19 @@ function suite(open: () => Promise<Store>): void {
     expect((await run.status()).seq).toBe(22);
   });
 
-  test("a failing step is tried again, and its last error fails the run", async () => {
+  test("a failing step is retried, and its last error fails the run", async () => {
     expect(await (await node.start(flaky, 2)).result({ timeout: "5s" })).toBe(3);
     const error = await (await node.start(flaky, 9)).result({ timeout: "5s" }).catch((e) => e);
     expect(error).toMatchObject({ code: "RUN_FAILED", state: "failed", cause: { message: "attempt 3" } });
   });
 
-  test("a permanent error is not tried again", async () => {
+  test("a permanent error is not retried", async () => {
     const run = await node.start(permanent);
     await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause: { message: "never" } });
     expect((await run.status()).seq).toBe(3);
   });
 
-  test("a sleeping run holds no claim and goes on where it was", async () => {
+  test("a sleeping run holds no claim and continues where it was", async () => {
     const run = await node.start(sleeper, 150);
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("parked");
     expect(await run.result({ timeout: "5s" })).toBe("awake");
@@ -129,7 +129,7 @@ function suite(open: () => Promise<Store>): void {
     await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
   });
 
-  test("the same key and input is the same run, other input a conflict", async () => {
+  test("the same key and input return the same run, other input is a conflict", async () => {
     const first = await node.start(hello, "a", { key: "order:1" });
     expect((await node.start(hello, "a", { key: "order:1" })).id).toBe(first.id);
     await expect(node.start(hello, "b", { key: "order:1" })).rejects.toMatchObject({ code: "KEY_CONFLICT" });

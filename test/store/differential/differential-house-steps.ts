@@ -1,4 +1,4 @@
-// Draws operations beside the runs: paused queues, named leases, nodes.
+// Draws operations other than on runs: paused queues, named leases, nodes.
 
 import type { LeaseFence } from "../../../src/store/contract/lease/leases.js";
 import type { NodeRegistration } from "../../../src/store/contract/node/nodes.js";
@@ -72,7 +72,7 @@ export class HouseSteps {
     ]);
   }
 
-  /** All at once: which ones a smaller page would see is nobody's promise. */
+  /** All at once: which ones a smaller page returns is not defined. */
   misfits(): Step {
     const env = this.#dice.one(["test", "test", "other"]);
     const { nodes } = this.#drawn;

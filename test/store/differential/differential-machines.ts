@@ -38,7 +38,7 @@ export class MachineSteps {
       [1, step("machines.events", (store) => store.machines.events(key, { after, limit: 5 }))],
       [1, step("machines.timers", (store) => store.machines.timers(key))],
       [2, () => this.#note(key)],
-      // Seldom there is one: then it is taken up before something else removes it.
+      // Rare, so it is used before another step removes it.
       [this.#dead() ? 12 : 1, () => this.#redrive(key)],
       [1, () => this.#list(env)],
       [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],

@@ -1,4 +1,4 @@
-// Draws operations on what others left: recovery of orphans, deferred runs, and the modes of nodes.
+// Draws operations on what other nodes left: reclaiming of orphans, deferred runs, and the modes of nodes.
 
 import type { ModeChange } from "../../../src/kernel/node-mode.js";
 import { RECOVERIES } from "../../../src/kernel/run/recovery.js";

@@ -1,4 +1,4 @@
-// One step of the differential test, and what those who draw steps share.
+// One step of the differential test, and what the generators of steps share.
 
 import type { Claim } from "../../../src/kernel/run/claim.js";
 import type { NewRun, RunGroup } from "../../../src/kernel/run/new-run.js";

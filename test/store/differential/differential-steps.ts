@@ -1,4 +1,4 @@
-// Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs stand here.
+// Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs are here.
 
 import { isUuid } from "../../../src/kernel/id.js";
 import { type Claim, claimToken } from "../../../src/kernel/run/claim.js";
@@ -20,7 +20,7 @@ import type { BothStores } from "./differential-stores.js";
 import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
 
-/** The first families, which the others live on. */
+/** The first families, on which the others depend. */
 const BASIC = 3;
 
 /** What the generator remembers, so that it can also be late and repeat itself. */
@@ -36,7 +36,7 @@ export class Steps {
   readonly #modes: ModeSteps;
   readonly #timeouts: TimeoutSteps;
   readonly #machines: MachineSteps;
-  /** Each history leans to other families, so that some bring about what takes many steps of one. */
+  /** Each history prefers other families, so that some reach what takes many steps of one. */
   #lean: readonly number[] | null = null;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
@@ -97,7 +97,7 @@ export class Steps {
     return this.#dice.pick(families.map(([weight, draw], i) => [weight * this.#lean![i]!, draw]));
   }
 
-  /** How far time goes before the next step. Each has an instant of its own: at one instant, turns are nobody's promise. */
+  /** How far time advances before the next step. Each has an instant of its own: the order within one is not defined. */
   advanceMs(): number {
     return this.#dice.pick<number>([
       [60, 1],
@@ -160,7 +160,7 @@ export class Steps {
   #admit(): Step {
     const runIds = this.#dice.many(1, 5, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
-    // All keys fit into one window: which ones a smaller one would see is nobody's promise.
+    // All keys fit into one window: which ones a smaller one returns is not defined.
     const whom = this.#dice.chance(0.5) ? { runIds } : { env: runIds.length === 1 ? "other" : "test", keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
   }
@@ -193,7 +193,7 @@ export class Steps {
       this.#dice.int(1, 6),
       namesOf(build, owner),
     );
-    // Where suspects are passed over, the cut would fall elsewhere, maybe between equals.
+    // Where suspects are skipped, the cut would be elsewhere, maybe between equals.
     const limit = "suspects" in suspects ? 100 : all;
     const asked = { owner, token, limit, leaseMs, build, ...suspects };
     this.#lastClaim = (ids) => ({ ...asked, groupIds: wanted.map((i) => ids[i]!) });
@@ -490,7 +490,7 @@ export class Steps {
   }
 }
 
-/** A limit that does not cut between runs of equal turn: which of those goes first is nobody's promise. */
+/** A limit that does not cut between runs of equal rank: their order is not defined. */
 function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number, names: readonly string[]): number {
   const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
   const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));

@@ -55,7 +55,7 @@ export class BothStores {
     await this.#pool.query(`insert into ${this.#schema}.test_clock values (now())`);
   }
 
-  /** Of no run. */
+  /** Of nothing that exists. */
   readonly unknownId = "00000000-0000-7000-8000-000000000000";
 
   /** Both empty, at the same time. */

@@ -92,7 +92,7 @@ export class TimeoutSteps {
     ]);
   }
 
-  /** Mostly of what stands there, sometimes of what stood there before; one instance may stand twice in a call. */
+  /** Mostly of the current timeout, sometimes of an earlier one; one instance may be in a call twice. */
   #claim(): Step {
     const again = this.#lastClaim.length > 0 && this.#dice.chance(0.1);
     const requests = again ? this.#lastClaim : this.#dice.many(1, 3, () => this.#request());

@@ -27,7 +27,7 @@ export class TriggerSteps {
     this.#drawn = drawn;
   }
 
-  /** Few subjects and short windows, so that events meet the taking of those before them. */
+  /** Few subjects and short windows, so that events meet the claim of the run before them. */
   event(): Step {
     const declared = GROUPS.flatMap(({ env, stack, queue, program, version }) =>
       this.#dice
@@ -122,7 +122,7 @@ export class TriggerSteps {
     const held: Held = gathering.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(gathering) : nobody;
     const { claim, seq } = held;
     const known = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
-    // A longer window is what one more event makes of it.
+    // Another event makes the window longer.
     const ticket = this.#dice.chance(0.6) ? { ...known, windowMs: known.windowMs + 100 } : known;
     return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
   }

@@ -54,8 +54,8 @@ async function history(seed: number): Promise<void> {
 }
 
 /**
- * Looks and clean-ups beside the drawn steps, so that these stay what they were. Never of this very moment: on a clock that stands
- * still, PostgreSQL's place in time would hide the rest of it.
+ * Polls and clean-ups next to the drawn steps, so that these do not change. Never at the same moment: on a stopped clock,
+ * PostgreSQL's cursor in time would hide the rest of it.
  */
 async function between(i: number, where: string): Promise<void> {
   const part = CLEAN_PARTS[(i / CLEAN_EVERY) % CLEAN_PARTS.length];

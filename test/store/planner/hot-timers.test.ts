@@ -1,4 +1,4 @@
-// Taking timers is what a node does most with them: it writes no entry of any index, however many lie beside each other.
+// Claiming timers is their most frequent operation: it writes no index entry, however many are adjacent.
 
 import { randomUUID } from "node:crypto";
 import { expect, test, vi } from "vitest";
@@ -8,7 +8,7 @@ const s = scene();
 const of = group("m");
 const COUNT = 1_000;
 
-test("taking timers that lie beside each other leaves them where they stand in every index", async () => {
+test("claiming adjacent timers leaves their entries in every index unchanged", async () => {
   const [groupId] = await s.store.runs.groupIds([of]);
   await s.rows(
     `insert into {s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)

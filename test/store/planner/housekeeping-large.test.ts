@@ -1,4 +1,4 @@
-// Keeping house in a large installation: what is not old is not read, and mail that nobody is parked for costs a window.
+// Housekeeping in a large installation: young runs are not read, and messages of runs that are not parked cost one window.
 //
 // Without statistics and with them: planner luck is not part of the design.
 
@@ -38,7 +38,7 @@ const runsOf = (env: string, count: number, columns: Record<string, string>) =>
     select gen_random_uuid(), (select id from claim_groups where env = '${env}'), 0, now(), 5, now(), ${Object.values(columns)}
     from generate_series(1, ${count}) n`);
 
-describe("300,000 ended runs with ids of no order, few of them old and still to be put aside", () => {
+describe("300,000 ended runs with random ids, few of them old and not archived yet", () => {
   const [FEW, LIMIT] = [3, 100];
 
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe("300,000 ended runs with ids of no order, few of them old and still to 
       const read = {
         "archive, few": await mostRead(archiveRuns, age("test", 2), "runs"),
         "archive, none": await mostRead(archiveRuns, age("test", 50), "runs"),
-        "archive, nobody's env": await mostRead(archiveRuns, age("none", 0), "runs"),
+        "archive, an unknown env": await mostRead(archiveRuns, age("none", 0), "runs"),
         "prune, few": await mostRead(pruneRuns, age("test", 30), "runs"),
         "prune, none": await mostRead(pruneRuns, age("test", 50), "runs"),
         "archive, many": await mostRead(archiveRuns, age("test", 0), "runs"),
@@ -76,7 +76,7 @@ describe("300,000 ended runs with ids of no order, few of them old and still to 
     }, 20_000);
   }
 
-  test("the few troubled ones and the archived ones are listed without reading the others", async () => {
+  test("the few failed ones and the archived ones are listed without reading the others", async () => {
     const list = async (filter: object) => {
       const startedAt = performance.now();
       const { runs } = await s.store.runs.list({ env: "test", ...filter }, { limit: 1000 });
@@ -88,7 +88,7 @@ describe("300,000 ended runs with ids of no order, few of them old and still to 
     expect(await list({ archived: true })).toBe(1000);
   });
 
-  test("they are put aside and pruned by a call", async () => {
+  test("one call archives them, and one call prunes them", async () => {
     expect(await s.store.runs.archive({ env: "test", endedBeforeMs: 2 * DAY_MS, limit: LIMIT })).toBe(FEW);
     expect(await s.store.runs.archive({ env: "test", endedBeforeMs: 2 * DAY_MS, limit: LIMIT })).toBe(0);
     expect(await s.store.runs.prune({ env: "test", endedBeforeMs: 30 * DAY_MS, limit: LIMIT })).toBe(FEW);
@@ -122,7 +122,7 @@ describe("150,000 unread messages, most of them of runs that wait for a worker",
     }, 20_000);
   }
 
-  test("round after round all that are called wake, what met its run's end is closed, and it begins again", async () => {
+  test("round after round every run with a message wakes, messages of ended runs are closed, and the cursor starts again", async () => {
     const open = async () => ({
       asleep: (await s.store.runs.count({ env: "test", states: ["parked"] })).parked ?? 0,
       stray: (

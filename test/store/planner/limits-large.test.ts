@@ -39,7 +39,7 @@ afterAll(() => client.end());
 const idOf = async (kind: string, n: number) =>
   (await client.query<{ id: string }>("select md5($1)::uuid as id", [`${kind}${n}`])).rows[0]!.id;
 
-/** Carries it out, takes it back, and answers the rows of runs and run_limits that were read for it. */
+/** Executes the statement, rolls it back, and returns the rows of runs and run_limits that it read. */
 async function rowsRead(statement: Statement, values: unknown[], before?: () => Promise<unknown>) {
   await client.query("begin");
   try {
@@ -62,13 +62,13 @@ describe.each([false, true])("analyzed: %s", (analyzed) => {
     if (analyzed) await client.query("analyze runs, run_limits, limit_rates");
   });
 
-  test("a full line of 20,000 costs a look at its head and at those who are in", async () => {
+  test("a full line of 20,000 costs a read of its head and of the admitted runs", async () => {
     const { read, answered } = await rowsRead(admitForRuns, [[await idOf("line", 7)]]);
     expect(answered).toBe(0);
     expect(read).toBeLessThan(50);
   });
 
-  test("one place free in a line of 20,000 is given away by reading a few rows", async () => {
+  test("a free place in a line of 20,000 is assigned by reading a few rows", async () => {
     const ended = await idOf("big", 1);
     const { read, answered } = await rowsRead(admitForRuns, [[ended]], () =>
       client.query("update runs set state = 'cancelled', ended_at = now() where id = $1", [ended]),

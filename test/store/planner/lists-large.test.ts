@@ -1,5 +1,5 @@
-// Lists and repairs beside 100,000 runs and 2,000 groups on which no statistics were ever taken: a restored dump, a first hour.
-// They are judged by the time after which the store gives them up: done the long way, they take several times as long.
+// Lists and repairs with 100,000 runs and 2,000 groups without any statistics: a restored dump, a first hour.
+// They are judged by the time after which the store gives them up: with a bad plan, they take several times as long.
 
 import { beforeAll, expect, test } from "vitest";
 import { scene } from "../scene.js";

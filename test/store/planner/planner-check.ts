@@ -37,7 +37,7 @@ export async function expectGoodPlans(pool: pg.Pool, url: string, dialect: Diale
   expect(found).toEqual([]);
 }
 
-/** The plans that a connection of a store makes now are judged after `grow`: nobody has looked at the tables since. */
+/** The plans that a connection of a store makes now are judged after `grow`: the tables were not analyzed since. */
 export async function expectPlansStayGood(
   pool: pg.Pool,
   url: string,

@@ -26,7 +26,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** Carries the statement out and takes it back. */
+/** Executes the statement and rolls it back. */
 export async function explain(
   client: pg.ClientBase,
   text: string,
@@ -42,7 +42,7 @@ export async function explain(
   }
 }
 
-/** The same for a statement that is prepared already, with the plan it has. */
+/** The same for a statement that is already prepared, with its plan. */
 export async function explainPrepared(client: pg.ClientBase, name: string, values: unknown[]): Promise<Reading> {
   await client.query("begin");
   try {

@@ -7,7 +7,7 @@ import { analyze, fill, withoutAutovacuum } from "./planner-tables.js";
 
 const s = scene();
 
-test("hot statements keep to their rows beside 1,000,000 ended and 200,000 waiting runs", async () => {
+test("hot statements read only their rows among 1,000,000 ended and 200,000 waiting runs", async () => {
   await withoutAutovacuum(s.pool, s.schema);
   await fill(s.pool, s.schema, { ended: 1_000_000, waiting: 200_000 });
   await analyze(s.pool, s.schema);

@@ -185,7 +185,7 @@ export async function analyze(pool: pg.Pool, s: string): Promise<void> {
 export interface HotStatement {
   readonly statement: Statement;
   readonly values: unknown[];
-  /** Rows of `runs` it may read besides a small multiple of its batch. */
+  /** Rows of `runs` it may read in addition to a small multiple of its batch. */
   readonly alsoReads: number;
   /** Small tables that it is right to read from end to end. */
   readonly readsWhole?: readonly string[];
@@ -234,7 +234,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     }),
     { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
     hot(commitRuns, commitColumns(plain)),
-    // For a misfit only, the nodes are asked whose code wrote last and who may fit.
+    // Only for a misfit: reads the nodes whose code wrote last or may fit.
     {
       ...hot(commitRunsAndMore, await commitAndMoreColumns(ONE_GROUP, more)),
       readsWhole: ["nodes"],
@@ -259,7 +259,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(insertKeyedRunsAgain, KEYED_RUNS.arrays(inGroupOne(runs.map(withKey)))),
     hot(dueSchedules, [parked]),
     hot(fireSchedules, fireColumns(inGroupOne(limited.map(withKey)), fires)),
-    // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
+    // All running runs, twice (expired leases, requests), all messages and all parked runs that have some. No run is deferred here.
     {
       ...hot(housekeepingRound, [OWNER, "test", 60_000, false, true], 10 * HELD),
       readsWhole: ["nodes", "deferred_runs"],
@@ -323,7 +323,7 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   ];
   const gathered = each((i) => ({
     run: newRun(),
-    // Half of them are there already.
+    // Half of them exist already.
     ticket: { subscription: "p on 1", subject: `subject-${i % 2 === 0 ? "new-" : ""}${i + 1}`, windowMs: 1000 },
   }));
   const asked = [each(() => "test"), each(() => "p"), each(() => 5), each(() => 1000)];

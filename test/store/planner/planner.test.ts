@@ -1,5 +1,5 @@
 // Planner luck is not part of the design: without statistics and with stale ones, and with joins switched off, the hot
-// statements keep to their rows, on the newest server and on an older one.
+// statements read only their rows, on the newest server and on an older one.
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -49,20 +49,20 @@ function suite(start: () => Promise<OlderServer>): void {
     return schema;
   }
 
-  test("hot statements keep to their rows when nothing was ever analyzed", async () => {
+  test("hot statements read only their rows when nothing was ever analyzed", async () => {
     const schema = await schemaFor("fresh");
     await fill(pool, schema, SIZE);
     await expectGoodPlans(pool, server.url, dialect(schema));
   }, 60_000);
 
-  test("hot statements keep to their rows when the tables were analyzed empty and filled since", async () => {
+  test("hot statements read only their rows when the tables were analyzed empty and filled since", async () => {
     const schema = await schemaFor("idle");
     await analyze(pool, schema);
     await fill(pool, schema, SIZE);
     await expectGoodPlans(pool, server.url, dialect(schema));
   }, 60_000);
 
-  test("hot statements that were planned while the tables were empty keep to their rows when they are full", async () => {
+  test("hot statements that were planned while the tables were empty read only their rows when they are full", async () => {
     const schema = await schemaFor("grown");
     await expectPlansStayGood(pool, server.url, dialect(schema), () => fill(pool, schema, SIZE));
   }, 60_000);

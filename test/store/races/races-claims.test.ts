@@ -1,4 +1,4 @@
-// Claimers, sweepers and renewals on real connections: a run is granted once, and taken back once.
+// Claims, reclaims and renewals on real connections: a run is granted once, and reclaimed once.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -69,12 +69,12 @@ test("a claim repeated with its token on another connection gets what it holds a
   const first = await stores[0]!.runs.claim(request);
   const again = await Promise.all(stores.map((store) => store.runs.claim(request)));
   expect(first).toHaveLength(10);
-  // The time it tells is the database's at each call.
+  // The time in the answer is the database's at each call.
   const timeless = (claims: typeof first) => claims.map((claim) => ({ ...claim, claimedAt: 0 }));
   for (const answer of again) expect(timeless(answer)).toEqual(timeless(first));
 });
 
-test("sweepers that meet on one stale list take each run back once", async () => {
+test("sweepers with the same stale list reclaim each run once", async () => {
   const claimed = await claimNew(s.store, 500, { leaseMs: 0 });
   const swept = (
     await Promise.all(stores.slice(0, 8).map((store) => store.runs.sweepExpired({ env: "test", limit: 200 })))
@@ -88,7 +88,7 @@ test("sweepers that meet on one stale list take each run back once", async () =>
   expect(new Set(swept.map((one) => `${one.outcome} ${one.epoch} ${one.crashes}`))).toEqual(new Set(["waiting 1 1"]));
 });
 
-test("a sweep that has not committed hides its runs from the next sweeper, and neither executes anything", async () => {
+test("an uncommitted reclaim hides its runs from the next sweeper, and neither executes anything", async () => {
   const claimed = await claimNew(s.store, 20, { leaseMs: 0 });
   const first = new pg.Client({ connectionString: s.url });
   await first.connect();
@@ -104,7 +104,7 @@ test("a sweep that has not committed hides its runs from the next sweeper, and n
   expect(await stateOf(s.store, claimed[0]!.runId)).toBe("waiting");
 });
 
-test("a renewal and a sweep never both win, and a renewed claim is left alone", async () => {
+test("a renewal and a reclaim never both win, and a renewed claim is not reclaimed", async () => {
   const [renewer, sweeper] = [stores[0]!, stores[1]!];
   const seen = { held: 0, lost: 0 };
   for (let round = 0; round < 60; round++) {
@@ -138,7 +138,7 @@ async function renewAll(store: Store, claims: readonly Claim[]): Promise<Map<str
   return outcome;
 }
 
-test("a completion and a sweep never both win, and what is completed stays completed", async () => {
+test("a completion and a reclaim never both win, and a completed run stays completed", async () => {
   const [worker, sweeper] = [stores[0]!, stores[1]!];
   const seen = { completed: 0, waiting: 0 };
   for (let round = 0; round < 60; round++) {

@@ -1,4 +1,4 @@
-// Commits that meet other commits, steals, sweeps and cancels: one wins, the loser is told, nothing stale is written.
+// Commits that meet other commits, steals, reclaims and cancels: one wins, the loser learns it, nothing stale is written.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -31,7 +31,7 @@ async function journalOf(runId: string): Promise<string[]> {
   return page!.entries.map((entry) => `${entry.seq} ${entry.epoch} ${entry.kind} ${entry.name}`);
 }
 
-/** The same owner loses the run to a sweep and claims it a second time. */
+/** The same owner loses the run to a reclaim and claims it a second time. */
 async function stolenByItself(): Promise<[ClaimedRun, ClaimedRun]> {
   const owner = randomUUID();
   const from = group(`q-${randomUUID()}`);
@@ -59,7 +59,7 @@ test("a late commit is refused after a steal, even by the same owner", async () 
   expect((await journalOf(live.runId)).slice(1)).toEqual(["2 2 completed "]);
 });
 
-test("a late commit is accepted while nobody took over", async () => {
+test("a late commit is accepted while the run was not reclaimed", async () => {
   const [claim] = await claimNew(s.store, 1, { leaseMs: 0 });
   expect((await s.store.runs.get(claim!.runId))!.leaseUntil).toBeLessThanOrEqual(Date.now());
   await accept(s.store, commitOf(claim!, append("late"), complete));
@@ -99,7 +99,7 @@ test("the same commit sent twice at once is written once: accepted, and recorded
   expect(outcomes).toEqual(new Set(["accepted recorded"]));
 });
 
-test("two different commits at one sequence: one is accepted, the other is told that the journal moved", async () => {
+test("two different commits at one sequence: one is accepted, the other is rejected with the journal's sequence", async () => {
   for (let round = 0; round < 50; round++) {
     const [claim] = await claimNew(s.store, 1);
     const answers = await together(
@@ -141,7 +141,7 @@ test("a commit that meets a locked row is busy, not lost, and goes through when 
   await accept(s.store, commitOf(claim!, append("x")));
 });
 
-test("an expired run that is swept and cancelled at once never loses the cancel", async () => {
+test("an expired run that is reclaimed and cancelled at once never loses the cancel", async () => {
   const seen = new Set<string>();
   await a.runs.sweepExpired({ env: "test", limit: 1000 });
   for (let round = 0; round < 60; round++) {
@@ -164,7 +164,7 @@ test("an expired run that is swept and cancelled at once never loses the cancel"
   for (const one of seen) expect(possible).toContain(one);
 });
 
-test("cancel by state: a held run is asked, a waiting, parked or paused one ends at once, an ended one stays", async () => {
+test("cancel by state: a running run is asked to stop, a waiting, parked or paused one ends at once, an ended one stays", async () => {
   const [running, parked, paused, completed] = await claimNew(s.store, 4);
   await accept(s.store, commitOf(parked!, park({ wakeInMs: 60_000 })));
   await accept(s.store, commitOf(paused!, { kind: "pause" }));

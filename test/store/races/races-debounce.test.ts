@@ -1,4 +1,4 @@
-// An event that meets the taking of the one before it: it is taken along, or makes the next run, and is never lost.
+// An event that meets the claim of its run: it is taken along, or starts the next run, and is never lost.
 
 import { expect, test } from "vitest";
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
@@ -12,7 +12,7 @@ const gathered = (subject: string, value: unknown, windowMs = 0) => {
   return { run, ticket: { subscription: "calm on updated", subject, windowMs } };
 };
 
-test("an event beside the taking goes with it or makes the next run", async () => {
+test("an event during the claim of its run is part of it or starts the next run", async () => {
   const other = s.open();
   const wrong: object[] = [];
   let apart = 0;
@@ -56,7 +56,7 @@ test("an event whose run cannot be stored leaves nothing of its subject, and is 
   await s.rows("delete from {s}.debounces");
 });
 
-test("what an event starts besides goes with it: neither is there when one of them cannot be stored", async () => {
+test("gathered and started runs of one event are atomic: neither is there when one of them cannot be stored", async () => {
   const one = gathered("both", "first", 60_000);
   const key = { scope: "s", key: "both", payloadHash: "h", lifetime: "archived", onMismatch: "skip" } as const;
   const beside = [newRun({ group: group("plain"), key })];
@@ -80,7 +80,7 @@ test("what an event starts besides goes with it: neither is there when one of th
   await s.rows("delete from {s}.debounces");
 });
 
-test("events with both, from four processes at once with the same keys: no deadlock, each run once", async () => {
+test("events that gather and start, from four processes at once with the same keys: no deadlock, each run once", async () => {
   const stores = [s.store, s.open(), s.open(), s.open()];
   const emits = Array.from({ length: 120 }, (_, i) => {
     const n = Math.floor(i / 4);
@@ -105,7 +105,7 @@ test("events with both, from four processes at once with the same keys: no deadl
   for (const table of ["runs", "debounces", "run_keys"]) await s.rows(`delete from {s}.${table}`);
 }, 60_000);
 
-test("of many emitters on one subject at once, one makes the run and no subject is left without one", async () => {
+test("of many emitters on one subject at once, one creates the run and no subject is left without one", async () => {
   const stores = [s.store, s.open(), s.open(), s.open()];
   for (let round = 0; round < 10; round++) {
     const subject = `crowd-${round}`;

@@ -1,4 +1,4 @@
-// Messages that meet a run on its way to sleep: none is slept through. Nothing here is healed by wakeParked.
+// Messages that meet a run that parks: none is missed. Nothing here is repaired by wakeParked.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -55,12 +55,12 @@ test("a signal that meets the parking commit wakes the run, in 600 races", async
   expect(await parkedWithMail()).toEqual([]);
 });
 
-/** What `send` does, taken apart: the message is committed, and the bell rings when the test says so. */
+/** What `send` does, taken apart: the message is committed, and the wake is sent when the test does it. */
 const insertOnly = (runId: string) =>
   s.pool.query(s.text(sendMessages), [[runId], ["k"], [randomUUID()], ["signal"], ["go"], [null], [null], [null]]);
 const ringOnly = (runId: string) => s.pool.query(s.text(wakeRunsStatement), [[runId], [1]]);
 
-test("the message before the park and the ring after it: the ring wakes the run", async () => {
+test("with the message before the park and the wake after it, the wake resumes the run", async () => {
   const claimed = await claimNew(s.store, 250);
   for (const claim of claimed) {
     await insertOnly(claim.runId);
@@ -71,7 +71,7 @@ test("the message before the park and the ring after it: the ring wakes the run"
   expect(await stateOf(s.store, claimed[0]!.runId)).toBe("waiting");
 });
 
-test("message and ring before the park: the park itself sees that the inbox has grown", async () => {
+test("with message and wake before the park, the park detects that the inbox has grown", async () => {
   const claimed = await claimNew(s.store, 250);
   for (const claim of claimed) {
     await insertOnly(claim.runId);
@@ -82,7 +82,7 @@ test("message and ring before the park: the park itself sees that the inbox has 
   expect(await stateOf(s.store, claimed[0]!.runId)).toBe("waiting");
 });
 
-test("a decision, its timeout and a cancel of one wait: the first wins, the others learn by whom", async () => {
+test("of a decision, its timeout and a cancel of one wait the first wins, the others learn which", async () => {
   for (let round = 0; round < 30; round++) {
     const [claim] = await claimNew(s.store, 1);
     const kinds: MessageKind[] = ["decision", "timeout", "cancel", "decision"];
@@ -107,7 +107,7 @@ test("children that end on many connections at once wake their parent once, when
     await Promise.all(children.map((c, i) => accept(i % 2 ? holder : sender, commitOf(c, complete))));
     expect(await stateOf(s.store, parent!.runId)).toBe("parked");
     await accept(holder, commitOf(last, complete));
-    // A parent whose row was locked is rung behind the commit's back: soon, and without housekeeping.
+    // A parent whose row was locked is woken after the commit: soon, and without housekeeping.
     await expect.poll(() => stateOf(s.store, parent!.runId), { interval: 5, timeout: 1_000 }).toBe("waiting");
     expect(await s.store.inbox.unread(parent!.runId)).toHaveLength(20);
   }
@@ -122,13 +122,13 @@ test("a child that ends while its parent parks is not missed", async () => {
       () => accept(holder, commitOf(parent!, park())),
       () => accept(sender, commitOf(child!, complete)),
     );
-    // A parent whose row was locked is rung behind the commit's back: soon, and without housekeeping.
+    // A parent whose row was locked is woken after the commit: soon, and without housekeeping.
     await expect.poll(() => stateOf(s.store, parent!.runId), { interval: 5, timeout: 1_000 }).toBe("waiting");
   }
   expect(await parkedWithMail()).toEqual([]);
 });
 
-test("a message is taken into one journal once, whoever races for it", async () => {
+test("a message is recorded in one journal once, however many race for it", async () => {
   for (let round = 0; round < 30; round++) {
     const [claim] = await claimNew(s.store, 1);
     await s.store.inbox.send([signal(claim!.runId, "k")]);
@@ -163,11 +163,11 @@ test("messages of one call are read in the order of the call", async () => {
   expect((await s.store.inbox.unread(run.id)).map((message) => message.key)).toEqual(keys);
 });
 
-test("pruning against two wake-ups that close the same messages: nobody waits in a circle", async () => {
+test("pruning and two wakes that close the same messages never deadlock", async () => {
   // Where the planner reads by an index, closing goes by the messages' place in the table and pruning by their keys.
   const url = new URL(s.url);
   url.searchParams.set("options", "-c enable_bitmapscan=off -c enable_seqscan=off");
-  // A deadlock is passing, so it would be repeated in silence: these stores do not repeat.
+  // A deadlock is transient, so it would be repeated silently: these stores do not repeat.
   const stores = [1, 2, 3].map(() => s.open({ retryFor: 1, url: url.href }));
   await s.store.runs.insert([newRun({ delayMs: 60_000 })]);
   for (let round = 0; round < 8; round++) {

@@ -1,4 +1,4 @@
-// Dedupe keys under contention: one run per key, the losers learn whose it is, and nobody deadlocks.
+// Dedupe keys under contention: one run per key, the losers get the existing run, and no deadlock.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -96,7 +96,7 @@ test("one key a hundred times at once with other payloads: one run, every other 
   expect(await runsPerKey("hot")).toEqual([{ key: "hot", n: 1 }]);
 });
 
-test("a trigger's key with another payload answers the existing run", async () => {
+test("a trigger's key with another payload returns the existing run", async () => {
   const first = keyed("trigger");
   await s.store.runs.insert([first]);
   const second = keyed("trigger", {}, "other");
@@ -104,7 +104,7 @@ test("a trigger's key with another payload answers the existing run", async () =
   expect(await s.store.runs.insert([skip])).toEqual([{ outcome: "existing", runId: first.id }]);
 });
 
-test("when a run has ended, one of many newcomers gets its key", async () => {
+test("when a run has ended, one of many new runs gets its key", async () => {
   for (let round = 0; round < 20; round++) {
     const from = group(`next-${round}`);
     await s.store.runs.insert([keyed(`next-${round}`, { group: from })]);
@@ -121,7 +121,7 @@ test("when a run has ended, one of many newcomers gets its key", async () => {
   }
 });
 
-test("an insert repeated after its key went to another run still answers that it was inserted", async () => {
+test("an insert repeated after its key went to another run still returns that it was inserted", async () => {
   const from = group("late");
   const first = keyed("late", { group: from });
   await s.store.runs.insert([first]);

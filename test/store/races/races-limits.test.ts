@@ -1,4 +1,4 @@
-// Limits under many real connections: whoever asks and ends at the same moment, no more are admitted than allowed (S14, S15).
+// Limits under many real connections: whatever starts and ends at the same moment, no more are admitted than allowed (S14, S15).
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -48,11 +48,11 @@ const states = async (from: RunGroup) => {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 };
 
-test("24 connections that ask at the same moment admit no more than 2 together (S15)", async () => {
+test("24 calls of admit at the same moment admit no more than 2 together (S15)", async () => {
   for (let round = 0; round < 30; round++) {
     const { from, limit } = own();
     const runs = newRuns(12, { group: from, limits: [limit(2)] });
-    // In a caller's transaction nothing is admitted: the line is full, and nobody has asked yet.
+    // In a caller's transaction nothing is admitted: all runs wait, and no admission has run yet.
     await inTransaction((tx) => s.store.runs.insert(runs, { tx }));
     const ids = runs.map(({ id }) => id);
     const asks = stores.flatMap((store) => [1, 2, 3, 4].map(() => store.runs.admit({ runIds: ids })));
@@ -120,7 +120,7 @@ test("limits at several stages, asked for by all at once, meet in no deadlock", 
     await Promise.all([...endings, ...asking.map((store) => store.runs.admit({ env: "test", keys: 100 }))]);
     done += claimed.length;
   }
-  // A deadlock would be passing: the store tries again.
+  // A deadlock would be transient: the store tries again.
   expect(worlds.map(({ retries }) => retries)).toEqual(worlds.map(() => 0));
 }, 60_000);
 
@@ -150,7 +150,7 @@ test("a serial key: cancels and signals at the head of the line do not let other
   expect(order).toEqual(runs.map(({ id }) => id));
 }, 60_000);
 
-test("a run that is opened again stands in line again, for all that it had given up", async () => {
+test("a retried run waits again for every limit that it had released", async () => {
   for (const from of ["failed", "dead", "quarantined", "paused"] as const) {
     const { from: queue, limit } = own();
     const limits = [limit(1, { kind: "serial", key: `serial ${queue.queue}` }), limit(1)];
@@ -173,7 +173,7 @@ test("a run that is opened again stands in line again, for all that it had given
 });
 
 test("a transaction that keeps one snapshot is refused, not counted wrong", async () => {
-  // Our own connections are set to read committed; behind a pooler, a setting may be somebody else's.
+  // Our own connections are set to read committed; behind a pooler, a setting may come from another client.
   const client = await s.pool.connect();
   await client.query("begin isolation level repeatable read");
   const asked = client.query(`select * from ${s.schema}.admit_runs(array['k'], now(), interval '1 s')`);

@@ -69,7 +69,7 @@ test("sends and fires of 20 instances by eight processes: no deadlock, every log
   expect(logs).toEqual([{ n: 0 }]);
 });
 
-test("what is told anew while the old is taken, in one call: both are written, one after the other", async () => {
+test("a new message while the old one is applied, in one call: both are written, one after the other", async () => {
   const [a, b] = [randomUUID(), randomUUID()];
   const make = (key: string): NewInstance => ({
     ...{ ...change, token: randomUUID(), events: [{ ...event, kind: "start" }], timers: [], told: [] },

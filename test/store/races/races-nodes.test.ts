@@ -1,4 +1,4 @@
-// Nodes that keep house at the same moment, each missing the others, as after a restart of the database.
+// Nodes that run housekeeping at the same moment, each missing the others, as after a restart of the database.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ test("nodes that miss each other at the same moment never wait for each other", 
   }
   const failures: unknown[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    // Numbers of locks that nobody holds: everybody is to be marked absent by everybody, and found in any order.
+    // Numbers of locks that no session holds: every node marks every other as absent, in any order.
     await s.rows("update {s}.nodes set absent_since = null, presence = 2000000000 + (random() * 1e6)::int");
     const answers = await Promise.all(
       nodes.map(({ store, incarnation }) =>
@@ -28,7 +28,7 @@ test("nodes that miss each other at the same moment never wait for each other", 
     for (const answer of answers) if (answer) expect(answer.registered).toBe(true);
   }
   expect(failures).toEqual([]);
-  // Whoever was locked is found in the next round.
+  // A locked row is found in the next round.
   for (const { store, incarnation } of nodes.slice(0, 2)) {
     await store.housekeep({ incarnation, ...WITNESS });
   }
@@ -41,7 +41,7 @@ test.each([
   { first: true, second: false },
   { first: false, second: true },
 ])(
-  "one that is being registered is waited for by who must not be beside it (alone: $first, then $second)",
+  "a registration waits for one in progress that it must not run next to (alone: $first, then $second)",
   async ({ first, second }) => {
     const env = `race-${first}-${second}`;
     const node = (alone: boolean) => ({

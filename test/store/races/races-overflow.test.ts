@@ -1,4 +1,4 @@
-// Overflow under many real connections: counted under the same lock as the places, so nobody is skipped while there is room.
+// Overflow under many real connections: counted under the same lock as the places, so no run is skipped while there is room.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -23,7 +23,7 @@ const states = async (from: RunGroup) => {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 };
 
-test("drop: of 60 starts from 6 processes at once, as many go on as there are places (S15)", async () => {
+test("drop: of 60 starts from 6 processes at once, as many are accepted as there are places (S15)", async () => {
   for (let round = 0; round < 10; round++) {
     const { from, limits } = limited(3, "drop");
     const starts = Array.from({ length: 60 }, (_, i) =>
@@ -45,7 +45,7 @@ test("shed-oldest: 60 starts at once leave as many at work and as many waiting a
   }
 });
 
-test("drop, while others end: never more than the limit, and nobody waits who should not", async () => {
+test("drop, while other runs end: never more than the limit, and no run is held", async () => {
   const { from, limits } = limited(2, "drop");
   let most = 0;
   const worker = async (store: (typeof stores)[number]) => {

@@ -16,7 +16,7 @@ async function declare(program: string, count: number): Promise<ScheduleRecord[]
   return [...(await s.store.schedules.due(ids)).schedules];
 }
 
-/** The next window, with a key of its own, so that only the row stands between two runs; due again at once. */
+/** The next window, with a key of its own, so that only the row prevents a second run; due again at once. */
 function fireOf({ id, last, group: of }: ScheduleRecord): Fire {
   const run = newRun({ group: of });
   const key = { scope: "s", key: run.id, payloadHash: "h", lifetime: "archived", onMismatch: "skip" } as const;
@@ -41,7 +41,7 @@ test("six nodes decide on forty windows of one schedule: each window has one run
   }
 });
 
-test("six nodes fire twenty schedules in different orders: nobody waits for another in a circle, each fires once a round", async () => {
+test("six nodes fire twenty schedules in different orders: no deadlock, and each fires once a round", async () => {
   const schedules = await declare("many", 20);
   for (let round = 1; round <= 15; round++) {
     const { schedules: rows } = await s.store.schedules.due(schedules.map(({ id }) => id));
@@ -49,7 +49,7 @@ test("six nodes fire twenty schedules in different orders: nobody waits for anot
       nodes.map((node, n) => node.schedules.fire(shuffled(rows, round * 10 + n).map(fireOf))),
     );
     const fired = told.flat().flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : []));
-    // A row that was locked is left to whoever has it, and that one may have found another one locked.
+    // A locked row is left to its holder, which may have found another one locked.
     expect(fired.length).toBeLessThanOrEqual(20);
     expect(fired.length).toBeGreaterThan(0);
     expect(new Set(fired).size).toBe(fired.length);
@@ -72,7 +72,7 @@ test("a schedule whose runs cannot be stored stays where it was", async () => {
   expect(await runsOf("refused")).toBe(1);
 });
 
-test("a row that somebody holds locked is left alone, and holds nobody up", async () => {
+test("a locked row is skipped, and delays no other schedule", async () => {
   const [held, free] = await declare("locked", 2);
   const client = await s.pool.connect();
   await client.query("begin");

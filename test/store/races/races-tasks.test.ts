@@ -1,5 +1,5 @@
-// Tasks that end at the same moment, in one batch and on eight connections: each that waits for them is ready once, nothing is
-// stuck, nobody meets in a deadlock. HOLDFAST_DAGS=1000 runs as many.
+// Tasks that end at the same moment, in one batch and on eight connections: each task that waits for them is ready once, nothing is
+// stuck, nothing deadlocks. HOLDFAST_DAGS=1000 runs as many.
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -46,7 +46,7 @@ function started(shape: Shape, of: RunGroup): Effect[] {
   }));
 }
 
-/** So many DAGs, begun; their tasks and their own runs wait under these groups. */
+/** This many DAGs, begun; their tasks and their own runs wait under these groups. */
 async function begin(dags: number, shape: Shape): Promise<{ tasks: RunGroup; own: RunGroup }> {
   const [tasks, own] = [group(`t-${randomUUID()}`), group(`d-${randomUUID()}`)];
   await s.store.runs.insert(Array.from({ length: dags }, () => newRun({ group: own })));
@@ -133,7 +133,7 @@ test("a run that commits while its own tasks end in the same batch counts every 
   expect(await s.store.runs.get(parent!.id)).toMatchObject({ state: "waiting", pending: 0 });
 });
 
-test("a task is buried only under the claim that was found dead, and only while its lease is over", async () => {
+test("a task is ended as dead only under the claim that was found dead, and only while its lease has expired", async () => {
   const { tasks } = await begin(1, [[]]);
   const [claim] = await claimFrom(s.store, tasks);
   const { runId, epoch } = claim!;
@@ -146,7 +146,7 @@ test("a task is buried only under the claim that was found dead, and only while 
   expect(await stateOf(s.store, runId)).toBe("dead");
 });
 
-test("rows that were changed by hand are found and mended, and nothing else is touched", async () => {
+test("rows that were changed by hand are found and repaired, and nothing else is touched", async () => {
   const { tasks, own } = await begin(2, [[], [0], []]);
   const [first] = await claimFrom(s.store, tasks);
   await s.store.runs.commit([commitOf(first!, complete)]);
@@ -164,7 +164,7 @@ test("rows that were changed by hand are found and mended, and nothing else is t
   expect(blocked).toEqual([]);
 });
 
-test("commits, cancels, pauses, resumes and sweeps of the same tasks meet in no deadlock, and every count is right", async () => {
+test("commits, cancels, pauses, resumes and reclaims of the same tasks never deadlock, and every count is right", async () => {
   const { tasks, own } = await begin(20, FAN);
   const parents = await s.rows<{ id: string }>(
     "select r.id from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group where g.queue = $1",

@@ -1,4 +1,4 @@
-// Timeouts on real connections: many who claim at once, rows that a caller's transaction holds, firing in one transaction.
+// Timeouts on real connections: many claims at once, rows that a caller's transaction holds, firing in one transaction.
 
 import { expect, test } from "vitest";
 import { timeoutStore } from "../../../src/timeout/store-timeouts.js";
@@ -26,7 +26,7 @@ async function transaction<T>(work: (tx: import("pg").PoolClient) => Promise<T>,
   }
 }
 
-test("six processes claim two hundred timeouts in different orders: each is claimed once, completed once, nobody waits in a circle", async () => {
+test("six processes claim two hundred timeouts in different orders: each is claimed once, completed once, without a deadlock", async () => {
   const scopes = stores.map((store) => timeoutStore(store, { scope: "many" }));
   const timeouts = await due(scopes[0]!, 200);
   const results = await Promise.all(
@@ -52,12 +52,12 @@ test("a late complete and the new claimer's at the same time: the late one does 
   while (live.outcome !== "claimed") live = await theirs!.claim(timeout!, "b", { claimMs: 60_000 });
   expect(late.outcome).toBe("claimed");
   const lateClaim = late.outcome === "claimed" ? late.claim : null;
-  // Through one store, so that both stand in one statement.
+  // Through one store, so that both are in one statement.
   const answers = await Promise.all([mine!.complete(lateClaim!), mine!.complete(live.claim)]);
   expect(answers).toEqual([false, true]);
 });
 
-test("an instance that moves on in an open transaction holds up nobody's claim but its own timeout's", async () => {
+test("an instance that moves in an open transaction delays only the claim of its own timeout", async () => {
   const timeouts = timeoutStore(s.store, { scope: "held" });
   const [held, free] = await due(timeouts, 2);
   await transaction(async (tx) => {
@@ -69,7 +69,7 @@ test("an instance that moves on in an open transaction holds up nobody's claim b
   expect(await timeouts.get(held!.instance)).toMatchObject({ sequence: 2, claimedBy: null });
 });
 
-test("completed in the transaction that moves the instance: both or neither, whoever else moves it", async () => {
+test("completed in the transaction that moves the instance: both or neither, whatever else moves it", async () => {
   await s.pool.query(`create table ${s.schema}.orders (id text primary key, state text, seq int)`);
   const timeouts = timeoutStore(s.store, { scope: "one-transaction" });
   const [timeout] = await due(timeouts, 1);
@@ -91,7 +91,7 @@ test("completed in the transaction that moves the instance: both or neither, who
   expect(await fire("commit")).toBe(false);
 });
 
-test("the same instance is scheduled by many at once: one stands in the end, and every caller was told of one", async () => {
+test("when many schedule the same instance at once, one timeout is left, and every caller got one", async () => {
   const all = stores.map((store) => timeoutStore(store, { scope: "same" }));
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>

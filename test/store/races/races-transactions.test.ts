@@ -1,4 +1,4 @@
-// In a caller's own transaction the store only inserts: all or nothing with it, and nobody else waits for it.
+// In a caller's own transaction the store only inserts: all or nothing with it, and no other session waits for it.
 
 import { randomBytes } from "node:crypto";
 import pg from "pg";
@@ -61,7 +61,7 @@ test("rolled back: no run, no key, no message; the key is free for the next", as
   expect(await s.store.runs.insert([next])).toEqual([{ outcome: "inserted", runId: next.id }]);
 });
 
-test("committed: everything is there, and claimable", async () => {
+test("committed: everything exists, and is claimable", async () => {
   const from = group("tx-committed");
   const [plain, withKey] = [newRun({ group: from }), keyed("kept", { group: from })];
   await s.store.runs.insert([plain, withKey], { tx });
@@ -73,7 +73,7 @@ test("committed: everything is there, and claimable", async () => {
   expect(await claimFrom(other, from, { limit: 5 })).toHaveLength(2);
 });
 
-test("a taken key in a caller's transaction is an answer, and the transaction goes on", async () => {
+test("a taken key in a caller's transaction is an answer, and the transaction continues", async () => {
   const holder = keyed("taken");
   await s.store.runs.insert([holder]);
   const same = keyed("taken");
@@ -98,7 +98,7 @@ test("a bad run in a caller's transaction is refused without an SQL error", asyn
   expect(await counts([good.id])).toMatchObject({ runs: 1 });
 });
 
-test("a key that runs out within the transaction that took it does not hang the next insert", async () => {
+test("a key that expires within the transaction that took it does not hang the next insert", async () => {
   const lifetime = { forMs: 0 };
   const [first, second] = [keyed("short"), keyed("short")].map((run) => ({ ...run, key: { ...run.key!, lifetime } }));
   await s.store.runs.insert([first!], { tx });
@@ -127,7 +127,7 @@ test("the caller's transaction holds no lock on a run that was there before", as
     [s.schema, await pidOf(tx)],
   );
   expect(locked).toEqual([]);
-  // The proof itself: somebody else locks every one of those rows at once, and waits for none of them.
+  // The proof: another session locks every one of those rows at once, and waits for none of them.
   const rows = await s.rows<{ id: string }>("select id from {s}.runs where id = any($1) for update nowait", [
     [claim!.runId, waiting.id],
   ]);
@@ -135,7 +135,7 @@ test("the caller's transaction holds no lock on a run that was there before", as
   await tx.query("rollback");
 });
 
-test("a caller that keeps its transaction open stops nobody's claims, commits, renewals and sweeps", async () => {
+test("a caller that keeps its transaction open blocks no claim, commit, renewal or reclaim", async () => {
   const from = group("busy-caller");
   const [holds, parks, expires] = [
     (await claimNew(s.store, 1))[0]!,
@@ -165,7 +165,7 @@ test("a caller that keeps its transaction open stops nobody's claims, commits, r
   await tx.query("commit");
 });
 
-test("a message sent in a transaction wakes its parked run once it is committed and housekeeping passes", async () => {
+test("a message sent in a transaction wakes its parked run once it is committed and housekeeping runs", async () => {
   const [claim] = await claimNew(s.store, 1);
   await accept(s.store, commitOf(claim!, park()));
   await s.store.inbox.send([signal(claim!.runId)], { tx });

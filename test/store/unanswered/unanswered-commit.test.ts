@@ -1,4 +1,4 @@
-// The reply to a COMMIT gets lost, or the request does: the store asks again, and the effect is there exactly once.
+// The reply to a COMMIT gets lost, or the request does: the store repeats the call, and the effect is there exactly once.
 // Each operation is done on two databases with the same ids, one with the fault and one without.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -47,8 +47,8 @@ for (const lost of ["reply", "request"] as const) {
         const [withFault, without] = answers.map(sameAnswer);
         expect(withFault).toEqual(without);
       }
-      // A bell whose reply was lost may ring twice or, if the message was already there, at the next housekeeping.
-      // A run that was led past one limit by the lost call stands before the next one until somebody looks.
+      // A wake whose reply was lost may be sent twice or, if the message was already there, at the next housekeeping.
+      // A run that the lost call admitted to one limit waits for the next one until the next admission.
       for (const store of [faulty, twin]) {
         await store.runs.wakeParked({ limit: 100 });
         for (let looks = 0; looks < 2; looks++) await store.runs.admit({ env: "test", keys: 100 });
@@ -76,7 +76,7 @@ async function answer({ repeatedByCaller }: Operation, act: () => Promise<unknow
   return act();
 }
 
-/** "It is written", now or by the call whose reply was lost; "it is ours", whoever had it before. */
+/** "It is written", now or by the call whose reply was lost; "it is ours", whatever node had it before. */
 function sameAnswer(value: unknown): unknown {
   const { outcome, seq, lease } = (value ?? {}) as { outcome?: string; seq?: number; lease?: unknown };
   if (outcome === "accepted" || outcome === "recorded") return { written: true, seq };
@@ -99,7 +99,7 @@ async function empty(): Promise<void> {
   }
 }
 
-/** What a lost reply may leave different: how often a bell rang, and the id that a cancel drew. */
+/** What a lost reply may leave different: how often a wake was sent, and the id that a cancel drew. */
 async function timeless(schema: string): Promise<unknown> {
   const snapshot = await snapshotPostgres(s.pool, schema);
   return withoutTimes(snapshot, new Set(["inboxSeq", "messageId"]));
@@ -120,7 +120,7 @@ test("all connections reset again and again under load: every run is done once, 
   await empty();
   const from = group("load");
   const runs = newRuns(200, { group: from });
-  /** While the calls are under way, and again when some of them are answered. */
+  /** While the calls are in flight, and again when some of them are answered. */
   const cut = async <T>(calls: readonly Promise<T>[]) => {
     await new Promise((resolve) => setImmediate(resolve));
     proxy.resetAll();

@@ -102,7 +102,7 @@ export function machineOperations(): Operation[] {
       statement: "settle_timers",
       answersWhatItDid: true,
       prepare: onInstance(async (store, { one, timer }) => {
-        // Twice taken: taken back twice, it would be as if it never had been.
+        // Two attempts are counted, so that a settlement that is applied twice shows.
         const claim = { groups: [one.group], limit: 9, leaseMs: 0, mostAttempts: 9 };
         for (let n = 0; n < 2; n++) await store.machines.claimTimers(claim);
         return store.machines.settleTimers([

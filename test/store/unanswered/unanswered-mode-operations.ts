@@ -1,4 +1,4 @@
-// The operations on what others left: recovery of orphans, deferred runs, and the modes of nodes.
+// The operations on what other nodes left: reclaiming of orphans, deferred runs, and the modes of nodes.
 
 import { randomUUID } from "node:crypto";
 import { newRun } from "../scene.js";

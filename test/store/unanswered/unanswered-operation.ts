@@ -1,4 +1,4 @@
-// What an operation is whose reply or request is lost, and what those who list them share.
+// What an operation is whose reply or request is lost, and what the lists of operations share.
 
 import { randomUUID } from "node:crypto";
 import type { Store } from "../../../src/store/contract/store.js";
@@ -8,11 +8,11 @@ export interface Operation {
   readonly name: string;
   /** The statement whose reply or request is lost. */
   readonly statement: string;
-  /** Prepares the store and answers what to do then; called once per store with the same ids. */
+  /** Prepares the store and returns the call to make; called once per store with the same ids. */
   readonly prepare: (store: Store) => Promise<() => Promise<unknown>>;
-  /** Its answer tells what this attempt did; a repeated one finds nothing left to do. */
+  /** Its answer is what this attempt did; a repeated one finds nothing left to do. */
   readonly answersWhatItDid?: true;
-  /** Renewals are not repeated by the store: the lease keeper is told at once, and asks again. */
+  /** The store does not repeat renewals: the lease keeper gets the error at once, and renews again. */
   readonly repeatedByCaller?: true;
 }
 

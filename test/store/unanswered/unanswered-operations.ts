@@ -75,7 +75,7 @@ function onNode(act: (store: Store, incarnation: string) => Promise<unknown>, re
   };
 }
 
-/** A node that was alone and fell silent with a claim; another that is alone follows it. */
+/** A lone node that fell silent with a claim; another lone node follows it. */
 function onFollower(act: (store: Store, follower: NodeRegistration) => Promise<unknown>) {
   const who = {
     identity: "i",

@@ -64,7 +64,7 @@ function onSchedule(act: OnSchedule) {
   };
 }
 
-/** Moves on to a window that is the same on both databases. */
+/** Advances to a window that is the same on both databases. */
 async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[], tries = false) {
   const [row] = (await store.schedules.due([one!.id])).schedules;
   const probe = { env: "test", program: one!.group.program, opening: "x:0", probe: 1, runId: runs[0]!.id };
@@ -72,7 +72,7 @@ async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, ru
   return store.schedules.fire([{ ...fire, ...(tries && { probe }) }]);
 }
 
-/** A run that gathers, claimed when its window is over or still open. */
+/** A run that gathers, claimed when its window has ended or is still open. */
 function onGathering(statement: string, windowMs: number): Operation {
   const run = newRun({ group: ownGroup() });
   const event = { run, ticket: { subscription: "s", subject: run.id, windowMs } };
@@ -83,7 +83,7 @@ function onGathering(statement: string, windowMs: number): Operation {
     async prepare(store) {
       await store.events.debounce([event]);
       const groupIds = await store.runs.groupIds([run.group]);
-      // Its window is judged by the ticket: one that was told a longer one finds it open.
+      // Its window is judged by the ticket: a ticket with a longer window finds it open.
       const [claim] = await store.runs.claim({ ...drawn, groupIds, limit: 1, leaseMs: 60_000 });
       const ticket = { ...event.ticket, windowMs: windowMs === 0 ? 0 : 60_000 };
       return () => store.events.settleDebounced(claim!, claim!.seq, ticket);
