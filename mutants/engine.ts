@@ -327,7 +327,7 @@ export const engine: readonly Mutant[] = [
         put: "    if (!ending || ending) return",
       },
     ],
-    killedBy: [{ file: "test/workflow/redriven-child.test.ts", test: "memory" }],
+    killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "memory" }],
   },
   {
     name: "results are delivered while a patch is being recorded",

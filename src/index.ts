@@ -21,7 +21,7 @@ export {
   type DeadFilter,
   type DeadLetter,
   DeadLetters,
-  type RedriveOptions,
+  type RetryOptions,
 } from "./client/dead-letters.js";
 export {
   DefinitionConflict,

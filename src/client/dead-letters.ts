@@ -2,10 +2,10 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
-import { REOPENED_STATES, type RunState } from "../kernel/run/run-state.js";
+import { RETRYABLE_STATES, type RunState } from "../kernel/run/run-state.js";
 import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
 import type { World } from "../kernel/world.js";
-import type { RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
@@ -16,14 +16,14 @@ export interface DeadFilter {
   readonly states?: readonly DeadState[];
 }
 
-export type DeadState = (typeof REOPENED_STATES)[number];
+export type DeadState = (typeof RETRYABLE_STATES)[number];
 
 export interface DeadLetter extends RunRecord {
   /** The error the run failed with. */
   readonly reason: RecordedError | null;
 }
 
-export interface RedriveOptions {
+export interface RetryOptions {
   /** Who asks; recorded in the run's journal. Default "client". */
   readonly by?: string;
   /**
@@ -69,16 +69,16 @@ export class DeadLetters {
   }
 
   /** Retries these runs. Answers are in the order of the ids. */
-  redrive(runIds: readonly string[], options: RedriveOptions = {}): Promise<readonly RedriveAnswer[]> {
+  retry(runIds: readonly string[], options: RetryOptions = {}): Promise<readonly RetryAnswer[]> {
     const { by = "client", from = "last" } = options;
-    return this.#store.runs.redrive(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
+    return this.#store.runs.retry(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
   }
 
   /**
    * Retries all matching runs, page by page, and returns their number. Runs that fail meanwhile are left for another
    * call.
    */
-  async redriveAll(filter: DeadFilter = {}, options: RedriveOptions = {}): Promise<number> {
+  async retryAll(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
     let opened = 0;
     let before: string | null = null;
     do {
@@ -87,14 +87,14 @@ export class DeadLetters {
         { limit: PAGE, ...(before !== null && { before }) },
       );
       const ids = runs.map(({ id }) => id);
-      const answers = ids.length > 0 ? await this.redrive(ids, options) : [];
-      opened += answers.filter(({ outcome }) => outcome === "redriven").length;
+      const answers = ids.length > 0 ? await this.retry(ids, options) : [];
+      opened += answers.filter(({ outcome }) => outcome === "retried").length;
       before = next;
     } while (before !== null);
     return opened;
   }
 
-  #filter({ program, queue, states = REOPENED_STATES }: DeadFilter) {
+  #filter({ program, queue, states = RETRYABLE_STATES }: DeadFilter) {
     return {
       env: this.#env,
       states: states as readonly RunState[],

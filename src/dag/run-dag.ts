@@ -44,7 +44,7 @@ export async function runDag(dag: AnyDag, environment: ProgramEnvironment, sessi
 /** From the start of the run, or from its retry. */
 function deadlineOf({ timeoutMs }: AnyDag, history: readonly JournalEntry[]): number | null {
   if (timeoutMs === null) return null;
-  const since = history.findLast(({ kind }) => kind === "redriven") ?? history[0]!;
+  const since = history.findLast(({ kind }) => kind === "retried") ?? history[0]!;
   return since.at + timeoutMs;
 }
 

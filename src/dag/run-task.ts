@@ -124,7 +124,7 @@ export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Rec
  * begins now.
  */
 function attemptSince(history: readonly JournalEntry[], session: Session): number {
-  const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "redriven");
+  const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "retried");
   return history[begins + 1]?.at ?? session.run.claimedAt;
 }
 

@@ -166,7 +166,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
 
   /** Tries failed timers again. Returns their number. */
   async retryTimers(): Promise<number> {
-    const count = await this.#instances.store.machines.redriveTimers(this.key);
+    const count = await this.#instances.store.machines.retryTimers(this.key);
     if (count > 0) this.#instances.wakeups.wake("timers", 0);
     return count;
   }

@@ -33,7 +33,7 @@ export class Tally {
         break;
       case "runs.renew":
       case "runs.insert":
-      case "runs.redrive":
+      case "runs.retry":
         this.#each(verb, applied.answer);
         break;
       case "runs.reviewMisfits":

@@ -321,12 +321,12 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "given up, a timeout is listed and never due nor claimed until it is redriven",
+    name: "given up, a timeout is listed and never due nor claimed until it is retried",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
       same(await timeouts.dead(10), [], "no dead letters");
-      same(await timeouts.redrive("i"), false, "only a dead letter is redriven");
+      same(await timeouts.retry("i"), false, "only a dead letter is retried");
       same(await timeouts.giveUp(claim, "no way"), true, "give up");
       same(await timeouts.giveUp(claim, "no way"), true, "the same call repeated");
       await advance(OVER_MS);
@@ -335,7 +335,7 @@ const ending: TimeoutsCase[] = [
       same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "claim");
       matches(await timeouts.get("i"), { dead: true, problem: "no way", attempts: 1, claimedBy: null }, "shown");
       same(await timeouts.dead(10), [await timeouts.get("i")], "dead letters");
-      same(await timeouts.redrive("i"), true, "redrive");
+      same(await timeouts.retry("i"), true, "retry");
       same(await timeouts.dead(10), [], "no dead letters");
       same(await instances(timeouts), ["i"], "due again");
       matches(

@@ -30,7 +30,7 @@ export interface SweeperEvents {
   "timeout.stale": TimeoutFacts;
   /** Its handler failed; it is due again in `retryInMs`. Null: it was given up. */
   "timeout.failed": TimeoutFacts & { readonly error: unknown; readonly retryInMs: number | null };
-  /** Given up: `store.dead()` lists it, `store.redrive()` makes it due again. */
+  /** Given up: `store.dead()` lists it, `store.retry()` makes it due again. */
   "timeout.dead": TimeoutFacts & { readonly problem: string };
   /** Its claim expired while the handler was running; the handler's place is free for another timeout. */
   "timeout.overran": TimeoutFacts;

@@ -7,7 +7,7 @@
 // - The database's clock decides what is due and which claim has expired. A timeout is due at the very instant of its deadline.
 // - An expired claim may still be completed or released until another node claims the timeout.
 // - A timeout released with `retryInMs` is not due before that, so that one that fails queues behind all that are due. One that was
-//   given up is neither found nor claimed until it is redriven or scheduled again.
+//   given up is neither found nor claimed until it is retried or scheduled again.
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
@@ -47,7 +47,7 @@ export interface ScheduledTimeout<Id extends string = string, State extends stri
   /** The node that claimed it last, and until when. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
-  /** Given up after too many failures: not tried until it is redriven or scheduled again. */
+  /** Given up after too many failures: not tried until it is retried or scheduled again. */
   readonly dead: boolean;
   /** Message of the last failure. */
   readonly problem: string | null;
@@ -110,7 +110,7 @@ export interface TimeoutStore<Id extends string = string, State extends string =
   /** Timeouts that were given up, in the order of their instances, after this one. */
   dead(limit: number, after?: Id): Promise<readonly ScheduledTimeout<Id, State>[]>;
   /** Makes a timeout that was given up due now, with its attempts reset. False: there is no such timeout. */
-  redrive(instance: Id): Promise<boolean>;
+  retry(instance: Id): Promise<boolean>;
 
   /** Calls back for timeouts scheduled by any process, so that a sweeper can sleep until then. Returns a function that ends it. */
   onScheduled?(listener: (inMs: number) => void): () => void;

@@ -47,6 +47,6 @@ test("working time is the time between entries of one claim, since the last retr
     at(2, 90_050),
   ];
   expect(workedMs(log)).toBe(450);
-  expect(workedMs([...log, at(0, 95_000, "redriven"), at(3, 99_000), at(3, 99_007)])).toBe(7);
+  expect(workedMs([...log, at(0, 95_000, "retried"), at(3, 99_000), at(3, 99_007)])).toBe(7);
   expect(workedMs(log.slice(0, 1))).toBe(0);
 });

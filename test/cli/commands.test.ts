@@ -188,7 +188,7 @@ describe("signal and cancel", () => {
   });
 });
 
-describe("retry and dead redrive", () => {
+describe("retry and dead retry", () => {
   test("a failed run is retried, a completed one is rejected", async () => {
     const opened = await run("retry", seeded.failed);
     expect(opened).toMatchObject({
@@ -196,18 +196,18 @@ describe("retry and dead redrive", () => {
       stdout: `Run ${seeded.failed} is queued and will resume where it stopped.\n`,
     });
     expect(await store.runs.get(seeded.failed)).toMatchObject({ state: "waiting", generation: 1 });
-    expect((await also("show", seeded.failed)).stdout).toContain("redriven");
+    expect((await also("show", seeded.failed)).stdout).toContain("retried");
     const refused = await also("retry", seeded.completed, "--json");
     expect(refused).toMatchObject({ code: 1, json: { ok: false, code: "RUN_NOT_RETRIED" } });
   });
 
   test("one call retries all runs of a state", async () => {
-    expect(await also("dead", "redrive", "--state", "waiting")).toMatchObject({ code: 2 });
+    expect(await also("dead", "retry", "--state", "waiting")).toMatchObject({ code: 2 });
     expect(await also("dead", "resurrect")).toMatchObject({ code: 2 });
     const before = (await also("dead", "--count", "--json")).json as { dead: number; quarantined: number };
     expect(before.dead).toBeGreaterThan(0);
-    const opened = await run("dead", "redrive", "--state", "dead", "--from-start", "--json");
-    expect(opened.json).toMatchObject({ ok: true, redriven: before.dead });
+    const opened = await run("dead", "retry", "--state", "dead", "--from-start", "--json");
+    expect(opened.json).toMatchObject({ ok: true, retried: before.dead });
     const after = (await also("dead", "--count", "--json")).json;
     expect(after).toMatchObject({ dead: 0, quarantined: before.quarantined });
   });

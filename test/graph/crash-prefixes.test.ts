@@ -163,7 +163,7 @@ test("a fork and a rewound run continue from every prefix, too", async () => {
   await node.graphs.rewind(detour, failed.id, { to: "each", by: "ann", why: "bad", state: { bad: false } });
   await attend(failed);
   const log = await entriesOf(failed.id);
-  await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "redriven") + 1);
+  await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "retried") + 1);
 });
 
 /** Cut behind each entry from `first` on, the run does what is left and nothing that is recorded. */

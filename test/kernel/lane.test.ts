@@ -121,7 +121,7 @@ describe("a lane", () => {
     expect(others).toBeGreaterThan(0);
   });
 
-  test("inFlight: a second whole batch does not wait for the first, what is less does", async () => {
+  test("with inFlight: 2 a second full batch does not wait for the first, a partial one does", async () => {
     const sent: string[] = [];
     const releases: (() => void)[] = [];
     const send = lane<number, number>(

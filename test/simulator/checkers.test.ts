@@ -62,8 +62,8 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       const reason = { codec: "json", data: "{}" };
       await s.commit(await s.claim(), { kind: "fail", as: "failed", reason });
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
-      const answers = await s.store.runs.redrive([woken.runId], options);
-      s.tell({ op: "runs.redrive", args: [[woken.runId], options], answer: answers });
+      const answers = await s.store.runs.retry([woken.runId], options);
+      s.tell({ op: "runs.retry", args: [[woken.runId], options], answer: answers });
       await s.commit(await s.claim(), entry("step"), done("null"));
     },
   ],
@@ -432,7 +432,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const { runId, ...claim } = await s.inserted();
       await s.commit({ runId, ...claim }, done("null"));
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
-      s.tell({ op: "runs.redrive", args: [[runId], options], answer: [{ outcome: "redriven" }] });
+      s.tell({ op: "runs.retry", args: [[runId], options], answer: [{ outcome: "retried" }] });
     },
   ],
   [

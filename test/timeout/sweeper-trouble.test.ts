@@ -74,7 +74,7 @@ describe("a handler", () => {
       { instance: "a", dead: true, problem: expect.stringMatching("today") },
     ]);
     broken = false;
-    expect([await timeouts.redrive("a"), await timeouts.redrive("a"), await timeouts.redrive("b")]).toEqual([
+    expect([await timeouts.retry("a"), await timeouts.retry("a"), await timeouts.retry("b")]).toEqual([
       ...[true, false, false],
     ]);
     await world.advance(20);

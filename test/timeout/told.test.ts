@@ -86,7 +86,7 @@ test("a dead timeout that another process retries fires at once", async () => {
   const answer = await elsewhere.claim(timeout, "n", { claimMs: 60_000 });
   if (answer.outcome === "claimed") await elsewhere.giveUp(answer.claim, "no");
   const { fired } = await sweeping();
-  expect(await elsewhere.redrive("dead")).toBe(true);
+  expect(await elsewhere.retry("dead")).toBe(true);
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["dead"]);
 });
 

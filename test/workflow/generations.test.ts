@@ -77,7 +77,7 @@ onBothStores((bench) => {
     expect(await node.dead.count({ program: "fragile" })).toBe(1);
     broken = false;
     const before = crashes;
-    expect(await node.dead.redrive([run.id], { by: "ann" })).toEqual([{ outcome: "redriven" }]);
+    expect(await node.dead.retry([run.id], { by: "ann" })).toEqual([{ outcome: "retried" }]);
     expect(await run.result({ timeout: "10s" })).toEqual({ name: "a", first: before, handled: "ok" });
     expect(crashes).toBe(before);
     expect(new Set(keys.filter((key) => key.startsWith(run.id) && key.includes("last"))).size).toBe(1);
@@ -90,7 +90,7 @@ onBothStores((bench) => {
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
     const before = crashes;
-    expect(await node.dead.redriveAll({ program: "fragile" }, { from: "start" })).toBe(1);
+    expect(await node.dead.retryAll({ program: "fragile" }, { from: "start" })).toBe(1);
     expect(await run.result({ timeout: "10s" })).toEqual({ name: "b", first: before + 1, handled: "ok" });
     expect(new Set(keys.filter((key) => key.startsWith(run.id) && key.includes("last"))).size).toBe(2);
   });
@@ -163,7 +163,7 @@ onBothStores((bench) => {
     });
     expect(told).toHaveLength(1);
     expect((await bench.store.journal.read(run.id))!.entries.length).toBeGreaterThanOrEqual(40);
-    await long.dead.redrive([run.id]);
+    await long.dead.retry([run.id]);
     await expect.poll(async () => (await run.status()).state).toBe("quarantined");
     await long.stop();
   });

@@ -20,11 +20,11 @@ const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly Run
 
 export const dead: Command = {
   name: "dead",
-  takes: ["[redrive]"],
-  summary: "list dead, failed and quarantined runs with the reason; redrive retries them",
+  takes: ["[retry]"],
+  summary: "list dead, failed and quarantined runs with the reason; retry retries them",
   details:
     "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or the journal is too long.\n" +
-    "`dead redrive` retries all of them, or those selected by --program and --state.",
+    "`dead retry` retries all of them, or those selected by --program and --state.",
   options: {
     count: { type: "boolean", says: "only their number" },
     program: { type: "string", value: "NAME", says: "only runs of this program" },
@@ -34,9 +34,9 @@ export const dead: Command = {
   },
   run: async (call) => {
     const [verb] = call.arguments;
-    if (verb === "redrive") return redrive(call);
+    if (verb === "retry") return retry(call);
     if (verb !== undefined)
-      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of dead; the only one is redrive`);
+      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of dead; the only one is retry`);
     return call.values["count"] ? countDead(call) : listDead(call);
   },
 };
@@ -49,15 +49,15 @@ function filterOf({ values, env }: Call) {
   return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
 }
 
-async function redrive(call: Call): Promise<Report> {
+async function retry(call: Call): Promise<Report> {
   const { values, world, actor: by } = call;
   const store = await call.store();
   const filter = filterOf(call);
   const letters = new DeadLetters(store, codecs(), call.env, world);
-  const opened = await letters.redriveAll(filter, { by, from: values["from-start"] ? "start" : "last" });
+  const opened = await letters.retryAll(filter, { by, from: values["from-start"] ? "start" : "last" });
   return {
     text: opened === 1 ? "1 run is queued to resume.\n" : `${opened} runs are queued to resume.\n`,
-    json: { redriven: opened },
+    json: { retried: opened },
   };
 }
 

@@ -23,13 +23,13 @@ async function retryRun(call: Call): Promise<Report> {
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
   const fromStart = call.values["from-start"] === true;
-  const [answer] = await store.runs.redrive([run.id], { by: call.actor, callId: call.world.token(), fromStart });
+  const [answer] = await store.runs.retry([run.id], { by: call.actor, callId: call.world.token(), fromStart });
   if (answer!.outcome === "unknown") throw new RunUnknown(run.id);
   if (answer!.outcome === "task") throw new RunIsTask(run.id, answer!.of);
-  if (answer!.outcome === "not ended so") throw new RunNotRetried(run.id, answer!.state);
+  if (answer!.outcome === "not retryable") throw new RunNotRetried(run.id, answer!.state);
   const where = fromStart ? "from the start" : "where it stopped";
   return {
     text: `Run ${run.id} is queued and will resume ${where}.\n`,
-    json: { runId: run.id, outcome: "redriven", fromStart },
+    json: { runId: run.id, outcome: "retried", fromStart },
   };
 }

@@ -57,7 +57,7 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
 };
 
 /** The states that an operator may retry. */
-export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
+export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that are left only with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];

@@ -11,7 +11,7 @@ import { checkCommits, checkReview, checkTransact } from "./commits.js";
 import { checkAccept, checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
-import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkCancel, checkExpire, checkInsert, checkRetry, checkSend } from "./messages.js";
 import { opened } from "./stops.js";
 import { checkClean } from "./tables.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
@@ -45,7 +45,7 @@ const CHECKS: Checks = {
   "runs.admit": () => {},
   "runs.wakeParked": checkWake,
   "runs.cancel": checkCancel,
-  "runs.redrive": checkRedrive,
+  "runs.retry": checkRetry,
   "runs.pause": checkOperation,
   "runs.resume": (history, applied) => {
     checkOperation(history, applied);

@@ -41,8 +41,8 @@ const NO_RESTARTS: Restarts = { least: 0, most: 0, died: [] };
  * none.
  */
 function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal }: ModelRun): Restarts {
-  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
-  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  const starts = journal.filter(({ kind }) => kind === "start" || kind === "retried");
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "retried" || name !== "recovery");
   // A sweep writes the start in the same moment in which it takes the run.
   const times = new Set(starts.slice(begun + 1).map(({ at }) => at));
   const taken = [...takenFrom].flatMap(([owner, all]) =>

@@ -3,7 +3,7 @@
 
 import type { NewRun } from "../../kernel/run/new-run.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { Redrive } from "../../store/contract/run/redrive.js";
+import type { RetryCall } from "../../store/contract/run/retry.js";
 import type { InsertAnswer } from "../../store/contract/run/starts.js";
 import type { CancelAnswer } from "../../store/contract/run/stops.js";
 import type { Of } from "../applied.js";
@@ -89,10 +89,10 @@ export function checkExpire(history: History, { answer }: Of<"runs.expireDeferre
 }
 
 /** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
-export function checkRedrive(history: History, { args: [runIds, options], answer: answers }: Of<"runs.redrive">): void {
+export function checkRetry(history: History, { args: [runIds, options], answer: answers }: Of<"runs.retry">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);
-    if (!run || answers[i]!.outcome !== "redriven") continue;
+    if (!run || answers[i]!.outcome !== "retried") continue;
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
     history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `retried while ${run.state}`);
@@ -106,9 +106,9 @@ export function checkRedrive(history: History, { args: [runIds, options], answer
   }
 }
 
-function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Redrive): void {
+function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: RetryCall): void {
   const payload = fromStart ? run.journal[run.baseSeq]!.payload : (note ?? null);
-  history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
+  history.append(run, null, { kind: fromStart ? "start" : "retried", name: by, key: callId, payload });
   if (fromStart) history.nextGeneration(run);
   else run.generation++;
   run.state = "waiting";

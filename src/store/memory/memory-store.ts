@@ -32,7 +32,7 @@ import { insertRuns } from "./run/insert-runs.js";
 import { countRuns, getRun, listRuns } from "./run/list-runs.js";
 import { nextDue } from "./run/next-due.js";
 import { othersRuns } from "./run/others-runs.js";
-import { busyRuns, leaveTasks, redriveRuns } from "./run/redrive-runs.js";
+import { busyRuns, leaveTasks, retryRuns } from "./run/retry-runs.js";
 import { archiveRuns, pruneRuns } from "./run/retain-runs.js";
 import { unansweredIn } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
@@ -103,10 +103,10 @@ function storeOn(tables: Tables, world: World): Store {
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
-      redrive: async (runIds, options) => {
+      retry: async (runIds, options) => {
         // Runs that waited for a slot of these tasks get it before the run itself waits in line again.
         for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
-        return ringing(redriveRuns(tables, runIds, options));
+        return ringing(retryRuns(tables, runIds, options));
       },
       transact: (work) => transact(tables, work),
     },

@@ -1006,7 +1006,7 @@ entries as materialized (
     from "holdfast".journal j
     where j.run_id = f.run_id
       and j.seq < f.seq
-      and (j.seq < f.boundary or j.kind not in ('start', 'redriven'))
+      and (j.seq < f.boundary or j.kind not in ('start', 'retried'))
     order by j.seq
     limit $3
     for update skip locked
@@ -4717,7 +4717,7 @@ judged as materialized (
                           select max(m.seq)
                           from "holdfast".journal m
                           where m.run_id = x.id
-                            and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))
+                            and (m.kind = 'retried' or (m.kind = 'start' and m.name <> 'recovery'))
                         ),
                           0
                       )
@@ -5032,7 +5032,7 @@ judged as materialized (
                           select max(m.seq)
                           from "holdfast".journal m
                           where m.run_id = x.id
-                            and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))
+                            and (m.kind = 'retried' or (m.kind = 'start' and m.name <> 'recovery'))
                         ),
                           0
                       )
@@ -5378,7 +5378,7 @@ judged as materialized (
                           select max(m.seq)
                           from "holdfast".journal m
                           where m.run_id = x.id
-                            and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))
+                            and (m.kind = 'retried' or (m.kind = 'start' and m.name <> 'recovery'))
                         ),
                           0
                       )
@@ -5779,7 +5779,7 @@ judged as materialized (
                           select max(m.seq)
                           from "holdfast".journal m
                           where m.run_id = x.id
-                            and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))
+                            and (m.kind = 'retried' or (m.kind = 'start' and m.name <> 'recovery'))
                         ),
                           0
                       )
@@ -6402,7 +6402,7 @@ o as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, codec, data, at)
-  select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
+  select o.id, o.seq, 0, case when $2::bool then 'start' else 'retried' end, $3::text, $4::text,
     case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
   from o
   cross join t
@@ -6541,7 +6541,7 @@ counted as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, at)
-  select o.id, o.seq, 0, 'redriven', $2::text, $3::text, t.now
+  select o.id, o.seq, 0, 'retried', $2::text, $3::text, t.now
   from o, t
 ),
 forgotten as (

@@ -50,7 +50,7 @@ export const MACHINE_OPERATIONS = {
     check: (key, seq, problem) =>
       checkKey(key) ?? checkInteger("seq", seq, 1, Number.MAX_SAFE_INTEGER) ?? checkText("problem", problem),
   },
-  redriveTimers: { ...CHANGES, changes: "dead timers: pending again", check: checkKey },
+  retryTimers: { ...CHANGES, changes: "dead timers: pending again", check: checkKey },
   list: { ...READS, check: (filter, page) => checkInstanceFilter(filter) ?? checkPage(page) },
   prune: { ...CHANGES, changes: "ended instances: deleted", check: checkAge },
 } satisfies OperationsOf<MachineStore>;

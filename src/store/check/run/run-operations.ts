@@ -6,14 +6,14 @@ import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import type { RunDeferrals } from "../../contract/run/deferrals.js";
 import type { RunMisfits } from "../../contract/run/misfits.js";
 import type { RunRecords } from "../../contract/run/records.js";
-import type { RunRetries } from "../../contract/run/redrive.js";
+import type { RunRetries } from "../../contract/run/retry.js";
 import type { InsertAnswer, RunStarts } from "../../contract/run/starts.js";
 import type { RunStops } from "../../contract/run/stops.js";
 import { CHANGES, type Each, MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
 import { checkStackQuery } from "../claim/recovery.js";
 import { checkAge, checkFilter, checkPage } from "../filter.js";
 import { checkLimit, checkName, checkText, checkUuid, firstProblem, optional, type Problem } from "../value.js";
-import { checkRedrive } from "./redrive.js";
+import { checkRetry } from "./retry.js";
 import { checkGroup, checkRun, idOf } from "./run.js";
 
 const noSuchId = (id: unknown) => !isUuid(id);
@@ -91,10 +91,10 @@ const records = {
 } satisfies OperationsOf<RunRecords>;
 
 const retries = {
-  redrive: {
+  retry: {
     ...CHANGES,
     changes: "failed, dead and quarantined runs: open again",
-    check: checkRedrive,
+    check: checkRetry,
     each: { checker: () => (id) => checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },
 } satisfies OperationsOf<RunRetries>;

@@ -37,6 +37,6 @@ export const TIMEOUT_OPERATIONS = {
     batch,
   },
   dead: { ...READS, check: (of, { limit }) => checkTimeoutScope(of) ?? checkLimit("limit", limit) },
-  redrive: { ...CHANGES, changes: "a timeout that was given up: due now", check: checkTimeoutKey },
+  retry: { ...CHANGES, changes: "a timeout that was given up: due now", check: checkTimeoutKey },
   onScheduled: { ...READS, callsBack: true },
 } satisfies OperationsOf<TimeoutTable>;

@@ -69,5 +69,5 @@ export interface InstanceTimers {
   settleTimers(settlements: readonly TimerSettlement[]): Promise<number>;
 
   /** Dead timers of the instance are pending again. Answers how many. */
-  redriveTimers(key: string): Promise<number>;
+  retryTimers(key: string): Promise<number>;
 }

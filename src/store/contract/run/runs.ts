@@ -9,7 +9,7 @@ import type { RunTasks } from "../task/tasks.js";
 import type { RunDeferrals } from "./deferrals.js";
 import type { RunMisfits } from "./misfits.js";
 import type { RunRecords } from "./records.js";
-import type { RunRetries } from "./redrive.js";
+import type { RunRetries } from "./retry.js";
 import type { RunStarts } from "./starts.js";
 import type { RunStops } from "./stops.js";
 

@@ -35,7 +35,7 @@ export interface TimeoutRecord extends TimeoutKey {
   /** The node that claimed it last, and until when; null if it was never claimed or was released. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
-  /** Given up after too many failures: not tried until it is redriven or scheduled again. */
+  /** Given up after too many failures: not tried until it is retried or scheduled again. */
   readonly dead: boolean;
   /** Message of the last failure. */
   readonly problem: string | null;
@@ -97,7 +97,7 @@ export interface TimeoutTable {
     page: { readonly limit: number; readonly after?: string },
   ): Promise<readonly TimeoutRecord[]>;
   /** Makes a timeout that was given up due now, with its attempts reset. False: there is no such timeout. */
-  redrive(key: TimeoutKey): Promise<boolean>;
+  retry(key: TimeoutKey): Promise<boolean>;
 
   /**
    * Calls back with the ms until the deadline: for everything this process schedules, and for what another process schedules sooner

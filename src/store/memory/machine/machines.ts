@@ -63,7 +63,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       tables.instances.set(key, { ...row, problem });
       return true;
     },
-    async redriveTimers(key) {
+    async retryTimers(key) {
       const dead = timersOf(tables, key).filter(({ state }) => state === "dead");
       const nowUs = tables.nowUs();
       for (const row of dead) {

@@ -128,7 +128,7 @@ export function machineStore(db: Database, groups: Groups, hints: Hints): Machin
     async note(key, seq, problem) {
       return (await db.run(noteProblem, [key, seq, problem])).length > 0;
     },
-    async redriveTimers(key) {
+    async retryTimers(key) {
       const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
       hints.tell(rows.map(({ claim_group }) => claim_group));
       return rows.length;

@@ -1,7 +1,7 @@
 // Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { type RetryCall, type RetryAnswer, isRetryable } from "../../contract/run/retry.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { IDS } from "../connection/rowset.js";
@@ -39,7 +39,7 @@ with t as materialized (select ${now} as now
   returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
-  select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
+  select o.id, o.seq, 0, case when $2::bool then 'start' else 'retried' end, $3::text, $4::text,
     case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
   from o cross join t
   left join lateral (select codec, data from ${s}.journal j where j.run_id = o.id and j.seq = o.old_base + 1 limit 1) j on true
@@ -65,23 +65,23 @@ interface Row {
   mine: boolean;
 }
 
-export async function redrive(
+export async function retry(
   db: Database,
   runIds: readonly string[],
-  options: Redrive,
-): Promise<readonly RedriveAnswer[]> {
+  options: RetryCall,
+): Promise<readonly RetryAnswer[]> {
   const { by, callId, fromStart, note } = options;
   await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, by, callId));
   const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data];
   const rows = await db.run<Row>(retryRuns, values);
   const opens = ({ state, task_of }: Row) =>
-    reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
+    isRetryable(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return runIds.map((id): RedriveAnswer => {
+  return runIds.map((id): RetryAnswer => {
     const row = byId.get(id);
     if (!row) return { outcome: "unknown" };
     if (row.task_of !== null && !row.mine && !opens(row)) return { outcome: "task", of: row.task_of };
-    return reopens(row.state) || row.mine ? { outcome: "redriven" } : { outcome: "not ended so", state: row.state };
+    return isRetryable(row.state) || row.mine ? { outcome: "retried" } : { outcome: "not retryable", state: row.state };
   });
 }

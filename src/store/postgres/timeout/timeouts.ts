@@ -71,7 +71,7 @@ select ${timeoutColumns("o")} from ${s}.timeouts o
 where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3 order by o.instance limit $4`,
 );
 
-const redriveTimeout = statement(
+const retryTimeout = statement(
   "retry_timeout",
   "Makes a dead timeout due again.",
   ({ schema: s, now }) => `
@@ -108,10 +108,10 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
     async dead(of, { limit, after = "" }) {
       return (await db.run<TimeoutRow>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)])).map(recordOf);
     },
-    async redrive(key) {
-      const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
-      if (redriven) await wakes.wake(key, 0);
-      return redriven;
+    async retry(key) {
+      const retried = (await db.run(retryTimeout, valuesOf(key))).length > 0;
+      if (retried) await wakes.wake(key, 0);
+      return retried;
     },
     onScheduled: (of, listener) => wakes.listen(of, listener),
   };

@@ -1,7 +1,7 @@
 // Retries ended runs for an operator: from where they stopped, or from the start.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { type RetryCall, type RetryAnswer, isRetryable } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
@@ -13,10 +13,10 @@ import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
 import { nextGeneration } from "./next-generation.js";
 
-export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
+export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
   const nowUs = tables.nowUs();
   if (!options.fromStart) reopenTasks(tables, rootsOf(tables, runIds), options, nowUs);
-  return runIds.map((id): RedriveAnswer => {
+  return runIds.map((id): RetryAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
     const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
@@ -25,20 +25,20 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
     // where it stopped.
     const opens = of === null || (row.state === "quarantined" && !options.fromStart);
     if (!opens && !mine) return { outcome: "task", of: of! };
-    if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
+    if (!isRetryable(row.state) && !mine) return { outcome: "not retryable", state: row.state };
     if (!mine) open(tables, row, options, nowUs);
-    return { outcome: "redriven" };
+    return { outcome: "retried" };
   });
 }
 
 /** Those that will be retried. */
 function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
   const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
-  return rows.filter((row) => reopens(row.state) && taskOf(tables, row) === null);
+  return rows.filter((row) => isRetryable(row.state) && taskOf(tables, row) === null);
 }
 
 /** Those that are to start over and have open tasks, by id. */
-export function busyRuns(tables: Tables, runIds: readonly string[], options: Redrive): RunRow[] {
+export function busyRuns(tables: Tables, runIds: readonly string[], options: RetryCall): RunRow[] {
   const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
   return busy.sort((a, b) => compareText(a.id, b.id));
 }
@@ -55,7 +55,7 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
   return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
 }
 
-function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
+function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: RetryCall, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   nextGeneration(row);
   row.availableAtUs = nowUs;
@@ -64,7 +64,7 @@ function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redr
     row.baseSeq = row.seq;
     row.pending = 0;
   }
-  const kind = fromStart ? "start" : "redriven";
+  const kind = fromStart ? "start" : "retried";
   appendEntry(
     tables,
     row,
