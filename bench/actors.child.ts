@@ -1,6 +1,7 @@
 // An idle node in a process of its own: tells when an episode that an event has started begins.
 
-import { actor, createNode, event, expectation, on } from "../src/index.js";
+import { actor, expectation } from "../src/actor/index.js";
+import { createNode, event, on } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";
 
 const [url, schema] = process.argv.slice(2) as [string, string];

@@ -1,5 +1,7 @@
 // Programs as data: an actor and a DAG of its episodes, saved while the node runs, from names that its code knows.
-import { createNode, event, type Strategies, type Tasks } from "holdfast";
+import { createNode, event } from "holdfast";
+import type { Strategies } from "holdfast/actor";
+import type { Tasks } from "holdfast/dag";
 import { memoryStore } from "holdfast/memory";
 
 const strategies: Strategies = {

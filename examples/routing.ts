@@ -2,7 +2,8 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { createNode, dag, type NodeOptions, task, workflow } from "holdfast";
+import { createNode, type NodeOptions, workflow } from "holdfast";
+import { dag, task } from "holdfast/dag";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
 

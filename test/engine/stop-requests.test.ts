@@ -6,7 +6,7 @@ import { expectation } from "../../src/actor/expectation.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";

@@ -1,7 +1,8 @@
 // Runs that are forked, taken back and compared.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, createClient, graph, PermanentError, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, PermanentError } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -1,7 +1,8 @@
 // Many runs of graphs, and one run that many could work on: nobody waits for a poll, and nobody works beside the holder.
 
 import { expect, test } from "vitest";
-import { append, graph, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { signal } from "../../src/index.js";
 import { deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -1,7 +1,8 @@
 // What the user's own functions do wrong: it is told as the run's or the node's failure, and nothing is left that cannot be read.
 
 import { expect, test } from "vitest";
-import { append, createClient, graph, InvalidInput, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, InvalidInput } from "../../src/index.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -8,7 +8,7 @@ import { expectation } from "../../src/actor/expectation.js";
 import { createClient } from "../../src/client/create-client.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { every } from "../../src/trigger/schedule.js";

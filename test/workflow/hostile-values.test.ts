@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { outcomeOf } from "../../src/compat/job-outcome.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
