@@ -16,6 +16,6 @@ const limited = actor("limited", {
   expectations: { seen: expectation({ on: [on(pickedUpInTurn)] }, seen) },
 });
 
-await createNode({ store: postgres(url, { schema }), programs: [free, limited], identity: "idle" });
+await createNode({ store: postgres(url, { schema }), programs: [free, limited], identity: { id: "idle" } });
 process.on("disconnect", () => process.exit(0));
 process.send!("ready");

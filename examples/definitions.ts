@@ -14,7 +14,7 @@ const tasks: Tasks = {
   report: (_ctx, needs: { first: string; hosts: string[] }) => `${needs.first} (1 of ${needs.hosts.length})`,
 };
 
-await using node = await createNode({ store: memoryStore(), programs: [], strategies, tasks });
+await using node = await createNode({ store: memoryStore(), programs: [], definitions: { strategies, tasks } });
 
 const loaded = (name: string) =>
   new Promise<void>((resolve) => node.on("definition.loaded", (one) => one.name === name && resolve()));

@@ -1,8 +1,9 @@
-// What the package exports: how many values each entry point has, and that every entry point is built and resolved alike.
+// The size of the public API: values per entry point, options of createNode; every entry point is built and resolved alike.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { OPTION_NAMES } from "../src/node/node-options.js";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -70,5 +71,22 @@ describe("the entry points of the package", () => {
       expect(types).toBe(built.replace(/\.js$/, ".d.ts"));
       expect(existsSync(join(ROOT, sourceOf(built))), built).toBe(true);
     }
+  });
+});
+
+describe("the options of createNode", () => {
+  test("are at most 15, with at most 10 in a group", () => {
+    expect(Object.keys(OPTION_NAMES).length).toBeLessThanOrEqual(15);
+    for (const [name, group] of Object.entries(OPTION_NAMES)) {
+      if (group !== true) expect(Object.keys(group).length, name).toBeLessThanOrEqual(10);
+    }
+  });
+
+  test("have no name twice, so that an option at the wrong place finds its group", () => {
+    const names = Object.entries(OPTION_NAMES).flatMap(([name, group]) => [
+      name,
+      ...(group === true ? [] : Object.keys(group)),
+    ]);
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ export class TaskUnknown extends HoldfastError {
 
   constructor(name: string) {
     super(
-      `This node has no task ${JSON.stringify(name)}. Give it to createNode({ tasks }), ` +
+      `This node has no task ${JSON.stringify(name)}. Give it to createNode({ definitions: { tasks } }), ` +
         "or save the definition with one that it has.",
     );
   }

@@ -4,7 +4,6 @@ import { definitionsOf } from "../actor/actor.js";
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
 import { GraphRuns } from "../client/graph-runs.js";
-import { findIdentity } from "../client/identity.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
 import { type Queues, queuesOf } from "../client/queues.js";
@@ -12,17 +11,15 @@ import type { RunHandle } from "../client/run-handle.js";
 import { runWatcher } from "../client/run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
 import { type Schedules, schedulesOf } from "../client/schedules.js";
-import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/claiming/routing.js";
+import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
-import { type ModeState, nodeMode } from "../kernel/node-mode.js";
+import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
-import { resolveSettings } from "../kernel/setting/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import { sleep, type World } from "../kernel/world.js";
 import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
@@ -31,7 +28,7 @@ import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
-import type { Household, Services } from "../program/household.js";
+import type { Household } from "../program/household.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -45,7 +42,7 @@ import { deriveBuild } from "./derive-build.js";
 import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
+import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
@@ -95,25 +92,23 @@ export class Node implements AsyncDisposable {
   /** `listening`: who ends the process with it. */
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
-    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals: ___, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
+    const { store, programs: listed, codecs, bus, logger, flow: { claims } = {}, definitions } = options;
     const programs = definitionsOf(listed);
-    const resolved = resolveSettings(settings);
-    this.#settings = resolved.settings;
-    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
+    const { strategies, tasks } = definitions ?? {};
+    const read = readNodeOptions(options);
+    this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
-    this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
-    this.name = nodeName(name ?? this.identity, "name");
-    this.env = envName(env ?? "default", "env");
-    this.stack = stack === undefined ? null : stackName(stack, "stack");
-    this.build = build === undefined ? deriveBuild([programs, strategies, tasks]) : versionName(build, "build");
+    this.identity = read.id ?? `node-${world.token().slice(0, 8)}`;
+    this.name = read.name ?? this.identity;
+    this.env = read.env;
+    this.stack = read.stack;
+    this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
     const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const modes = new Modes();
-    const expiresInMs = expiryOf(deferredExpiry);
+    const expiresInMs = read.deferredExpiryMs;
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs(runs);
@@ -142,16 +137,16 @@ export class Node implements AsyncDisposable {
       env: this.env,
       stack: this.stack,
       build: this.build,
-      sweeper: sweeperOf(sweeper),
-      alone: !claimingOf(claiming),
-      routing,
+      sweeper: read.reclaim,
+      alone: read.alone,
+      routing: read.routing,
       modes,
-      mode: nodeMode(mode ?? "full"),
-      takeDeferred: stacksOf(takeDeferred),
+      mode: read.mode,
+      takeDeferred: read.takeDeferred,
       ...(claims && { around: this.#guard(claims, store, told, world) }),
       ...this.#answers(store, world),
     });
-    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
     this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
     const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
     const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
@@ -195,7 +190,7 @@ export class Node implements AsyncDisposable {
     return loop;
   }
 
-  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
+  #household({ services }: Pick<NodeOptions, "services">, codecs: Codecs, bus: Told): Household {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
@@ -203,7 +198,7 @@ export class Node implements AsyncDisposable {
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
-      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
   }
@@ -217,7 +212,7 @@ export class Node implements AsyncDisposable {
     return this.#engine.active;
   }
 
-  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  /** Each of its programs with the executor that works on it; null when no rule of `flow.serve` matches its queue. */
   serves(): readonly Served[] {
     return this.#engine.serves;
   }
@@ -344,8 +339,7 @@ export async function createNode<const Executor extends string = "default">(
   // Before the first await: a signal in the first moments of a process finds a listener.
   const listening = stopOnSignals(signalsOf(options.signals), stop, world);
   const open = async () => {
-    const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
-    node = new Node(found, world, listening);
+    node = new Node(await withEnvironment(options), world, listening);
     await node.open();
   };
   opening = open();

@@ -100,7 +100,7 @@ function later(session: Session, leftMs: number) {
 function partsOf({ claims, leaseMs }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
   if (!("adapter" in claims)) return { adapter: claims, leaseMs };
   const { adapter, lease } = claims;
-  return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "claims.lease") };
+  return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "flow.claims.lease") };
 }
 
 /** The run's dedupe key: the same work has the same one in every database that the adapter serves. Without one, the run. */

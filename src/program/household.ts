@@ -22,7 +22,7 @@ export interface Household {
   readonly newChild: NewChild;
   readonly historyWarning: number;
   readonly historyLimit: number;
-  /** The services for one run: the node's, with the run's own over them. */
+  /** The services for one run. */
   readonly servicesFor: (run: RunOfServices) => Promise<Services>;
   readonly onLongHistory: (runId: string, length: number) => void;
 }

@@ -48,7 +48,7 @@ export class HistoryTooLong extends HoldfastError {
   constructor(runId: string, length: number) {
     super(
       `The journal of run ${runId} has ${length} entries; no more are added. ` +
-        "Let the workflow begin anew in time (continueAsNew), or raise historyLimit and redrive the run.",
+        "Let the workflow begin anew in time (continueAsNew), or raise recovery.historyLimit and retry the run.",
     );
   }
 }

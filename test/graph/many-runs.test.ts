@@ -17,9 +17,8 @@ onBothStores((bench) => {
     const node = await bench.open({
       programs: [instant],
       concurrency: 1,
-      prefetch: 0,
-      pollInterval: "1m",
-      pollMax: "1m",
+      flow: { prefetch: 0 },
+      timing: { pollInterval: "1m", pollMax: "1m" },
     });
     const runs = await node.startMany(
       instant,

@@ -26,7 +26,7 @@ const begin = { n: 0, log: [] };
 
 /** A node whose process "dies": nothing it does reaches the run any more, and its lease is over soon. */
 const dying = (...programs: Parameters<typeof createNode>[0]["programs"]) =>
-  createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs });
+  createNode({ store, timing: { ...QUICK.timing, lease: 300, renewEvery: 250 }, programs });
 const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
 
 /** Many entries, then a loop to `stop`, where it hangs or ends. */
@@ -240,7 +240,7 @@ test("a gate that was asked keeps its deadline when its run is taken over", asyn
 });
 
 test("a node that tells its progress and kills its process is dead at the crash limit, and the progress told once", async () => {
-  const sweeper = await createNode({ store, ...QUICK, programs: [], presenceGrace: 100 });
+  const sweeper = await createNode({ store, programs: [], timing: { ...QUICK.timing, presenceGrace: 100 } });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
   await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
   const script = compiled(join(import.meta.dirname, "poison.child.ts"));

@@ -36,7 +36,7 @@ async function heldRun(env: string) {
 test("cut off for longer than its lease, its run is taken over, its late write refused; back, it works on", {
   timeout: 90_000,
 }, async () => {
-  const settings = { env: "cut", lease: LEASE_MS };
+  const settings = { env: "cut", timing: { lease: LEASE_MS } };
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("cut");
   const other = await nodes.startHere("other", url, settings);
@@ -74,7 +74,7 @@ test("back before anybody swept, its claim holds although its lease was over, an
   timeout: 90_000,
 }, async () => {
   // Both are there and keep house, and take nothing from anybody yet, not from themselves either.
-  const settings = { env: "back", lease: LEASE_MS, sweeper: "off" } as const;
+  const settings = { env: "back", timing: { lease: LEASE_MS }, recovery: { reclaim: "off" } } as const;
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("back");
   await nodes.startHere("watcher", url, settings);

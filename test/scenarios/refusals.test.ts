@@ -172,7 +172,12 @@ test.for(Object.keys(REFUSALS))(
     const { all, orders, startOne } = programs(env, () => nodes[0]!);
     const troubles = new Set<string>();
     for (const identity of ["a", "b"]) {
-      const options = { ...QUICK, housekeeping: 200, lease: "10s", identity, env, programs: all } as const;
+      const options = {
+        timing: { ...QUICK.timing, housekeeping: 200, lease: "10s" },
+        identity: { id: identity },
+        env,
+        programs: all,
+      } as const;
       const node = await createNode({ ...options, store: open(address.href) });
       for (const event of ["store.trouble", "claim.failed", "housekeeping.failed", "lease.renew_failed"] as const)
         node.on(event, ({ error }) => void troubles.add((error as { code: string }).code));

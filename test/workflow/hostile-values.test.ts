@@ -53,7 +53,7 @@ onBothStores(
       test.each(Object.keys(places))("thrown in %s is its failure", async (place) => {
         const program = places[place]!(hostile[what]!);
         // A lease longer than the test: what hung would not come back in time.
-        const node = await bench.open({ programs: [program], lease: "60s" });
+        const node = await bench.open({ programs: [program], timing: { lease: "60s" } });
         const run = await node.start(program, { n: 1 });
         await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
       });

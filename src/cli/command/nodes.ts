@@ -20,7 +20,7 @@ export const nodes: Command = {
   details:
     "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
     "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version; with several\n" +
-    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).\n" +
+    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (flow.claiming: false).\n" +
     "overruled: PROGRAM: a newer node declares other limits or another recovery for it, and those hold.",
   options: {
     all: { type: "boolean", says: "also those that stopped in order" },
