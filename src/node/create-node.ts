@@ -74,7 +74,7 @@ export class Node implements AsyncDisposable {
   readonly schedules: Schedules;
   /** Instances of machines, its own and those of other nodes of the env. */
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `strategies` or `tasks`. */
+  /** Programs as data, for nodes that are given `definitions`. */
   readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;

@@ -70,7 +70,9 @@ onBothStores((bench) => {
     const beside = bench.open({ programs: [], env, identity: { id: "two" } });
     await expect(beside).rejects.toBeInstanceOf(NotAlone);
     await expect(beside).rejects.toMatchObject({ code: "NOT_ALONE", by: { identity: "one", alone: true } });
-    await expect(beside).rejects.toThrow(`node Lone (one) asked to be alone in env ${env} (flow.claiming: false); stop it`);
+    await expect(beside).rejects.toThrow(
+      `node Lone (one) asked to be alone in env ${env} (flow.claiming: false); stop it`,
+    );
     await expect(bench.open({ programs: [], env, flow: { claiming: false } })).rejects.toMatchObject({
       code: "NOT_ALONE",
     });
@@ -78,7 +80,9 @@ onBothStores((bench) => {
     await lone.stop();
     const ordinary = await bench.open({ programs: [], env, identity: { id: "two" } });
     const late = bench.open({ programs: [], env, flow: { claiming: false } });
-    await expect(late).rejects.toThrow(`this node asks to be alone (flow.claiming: false), but two is alive in env ${env}`);
+    await expect(late).rejects.toThrow(
+      `this node asks to be alone (flow.claiming: false), but two is alive in env ${env}`,
+    );
     await Promise.all([elsewhere.stop(), ordinary.stop()]);
   });
 

@@ -182,7 +182,7 @@ describe("what cannot be served is refused at the start", () => {
         programs,
         flow: { executors: { default: 1, gpu: 1 }, serve: ["**", ["ml::*", "gpu"]] },
       });
-      expect(node.warnings).toContain("executors.gpu: no program of this node goes to it");
+      expect(node.warnings).toContain("flow.executors.gpu: no program of this node runs on it");
       await node.stop();
     });
   });
