@@ -76,7 +76,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a redriven run does its recorded steps again",
+    name: "a retried run does its recorded steps again",
     breaks: "S6",
     edits: [
       {
@@ -319,7 +319,7 @@ export const engine: readonly Mutant[] = [
         put: "    if (!ending || ending) return",
       },
     ],
-    killedBy: [{ file: "test/workflow/redriven-child.test.ts", test: "memory" }],
+    killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "memory" }],
   },
   {
     name: "results are told while a patch is being recorded",

@@ -92,7 +92,7 @@ export const growth: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/clean-up.ts",
-        find: "and (j.seq < f.boundary or j.kind not in ('start', 'redriven'))",
+        find: "and (j.seq < f.boundary or j.kind not in ('start', 'retried'))",
         put: "",
       },
     ],

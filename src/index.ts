@@ -7,7 +7,7 @@ export type {
   DeadFilter,
   DeadLetter,
   DeadLetters,
-  RedriveOptions,
+  RetryOptions,
 } from "./client/dead-letters.js";
 export {
   DefinitionConflict,

@@ -100,7 +100,7 @@ export class Purse {
  * first entry, or after its last, is not known and does not, either.
  */
 export function workedMs(log: readonly JournalEntry[]): number {
-  const from = log.findLastIndex(({ kind }) => kind === "redriven") + 1;
+  const from = log.findLastIndex(({ kind }) => kind === "retried") + 1;
   const entries = log.slice(from).filter(({ epoch }) => epoch > 0);
   let worked = 0;
   for (const [i, { epoch, at }] of entries.entries()) {

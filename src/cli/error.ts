@@ -24,16 +24,16 @@ export class DatabaseUnreachable extends HoldfastError {
   readonly code = "DATABASE_UNREACHABLE";
 }
 
-/** Only failed, dead and quarantined runs are opened again. */
+/** Only failed, dead and quarantined runs can be retried. */
 export class RunNotRetried extends HoldfastError {
   readonly code = "RUN_NOT_RETRIED";
 
   constructor(runId: string, state: RunState) {
-    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs are opened again. Nothing was changed.`);
+    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs can be retried. Nothing was changed.`);
   }
 }
 
-/** A task is opened again with its DAG. */
+/** A task is retried with its DAG. */
 export class RunIsTask extends HoldfastError {
   readonly code = "RUN_IS_TASK";
 

@@ -22,7 +22,7 @@ export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] 
   const baseSeq = (entries[0]?.seq ?? 1) - 1;
   const taken = new Set(entries.filter(({ kind }) => kind === "take").map(({ key }) => key));
   // A run that was rewound has left the gates it was at.
-  const rewound = entries.findLastIndex(({ kind, payload }) => kind === "redriven" && payload !== null);
+  const rewound = entries.findLastIndex(({ kind, payload }) => kind === "retried" && payload !== null);
   return entries
     .slice(rewound + 1)
     .filter(({ kind, name, key }) => kind === "approval.begun" && !taken.has(waitKey(name, key ?? "", baseSeq)))

@@ -1,11 +1,11 @@
-// Dead letters: runs that gave up, with the reason; an operator opens them again.
+// Dead letters: runs that failed for good, with the reason. An operator can retry them.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
-import { REOPENED_STATES, type RunState } from "../kernel/run/run-state.js";
+import { RETRYABLE_STATES, type RunState } from "../kernel/run/run-state.js";
 import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
 import type { World } from "../kernel/world.js";
-import type { RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
@@ -16,21 +16,21 @@ export interface DeadFilter {
   readonly states?: readonly DeadState[];
 }
 
-export type DeadState = (typeof REOPENED_STATES)[number];
+export type DeadState = (typeof RETRYABLE_STATES)[number];
 
 export interface DeadLetter extends RunRecord {
   /** What it failed with. */
   readonly reason: RecordedError | null;
 }
 
-export interface RedriveOptions {
-  /** Who asks; stands in the run's journal. Default "client". */
+export interface RetryOptions {
+  /** Who asks; recorded in the journal of the run. Default: `"client"`. */
   readonly by?: string;
-  /** `last`: goes on where it was, and what failed last is tried again. `start`: begins anew with the same input. */
+  /** `last`: the run continues where it was, and what failed last is tried again. `start`: it begins again with the same input. Default: `last`. */
   readonly from?: "last" | "start";
 }
 
-/** Opened per call at most; more are opened page by page. */
+/** The most runs per call to the store. */
 const PAGE = 500;
 
 export class DeadLetters {
@@ -65,15 +65,15 @@ export class DeadLetters {
     return Object.values(counts).reduce((sum, n) => sum + n, 0);
   }
 
-  /** Opens these runs again. Answers stand in the order of the ids. */
-  redrive(runIds: readonly string[], options: RedriveOptions = {}): Promise<readonly RedriveAnswer[]> {
+  /** Retries these runs. Answers are in the order of the ids. */
+  retry(runIds: readonly string[], options: RetryOptions = {}): Promise<readonly RetryAnswer[]> {
     const { by = "client", from = "last" } = options;
-    return this.#store.runs.redrive(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
+    return this.#store.runs.retry(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
   }
 
-  /** Opens all of them again, page by page; answers how many. Those that die meanwhile are left for another call. */
-  async redriveAll(filter: DeadFilter = {}, options: RedriveOptions = {}): Promise<number> {
-    let opened = 0;
+  /** Retries all of them, page by page, and returns how many. Runs that die meanwhile are left for another call. */
+  async retryAll(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
+    let retried = 0;
     let before: string | null = null;
     do {
       const { runs, next }: { runs: readonly RunRecord[]; next: string | null } = await this.#store.runs.list(
@@ -81,14 +81,14 @@ export class DeadLetters {
         { limit: PAGE, ...(before !== null && { before }) },
       );
       const ids = runs.map(({ id }) => id);
-      const answers = ids.length > 0 ? await this.redrive(ids, options) : [];
-      opened += answers.filter(({ outcome }) => outcome === "redriven").length;
+      const answers = ids.length > 0 ? await this.retry(ids, options) : [];
+      retried += answers.filter(({ outcome }) => outcome === "retried").length;
       before = next;
     } while (before !== null);
-    return opened;
+    return retried;
   }
 
-  #filter({ program, queue, states = REOPENED_STATES }: DeadFilter) {
+  #filter({ program, queue, states = RETRYABLE_STATES }: DeadFilter) {
     return {
       env: this.#env,
       states: states as readonly RunState[],

@@ -64,7 +64,7 @@ async function lastEntries(store: Store, { id, seq, baseSeq }: RunRecord, decide
 
 /** A run that was rewound has left the gates it was at. */
 function questionAt(entries: readonly JournalEntry[], { approval, nth }: Decided): JournalEntry | undefined {
-  const rewound = entries.findLastIndex(({ kind, payload }) => kind === "redriven" && payload !== null);
+  const rewound = entries.findLastIndex(({ kind, payload }) => kind === "retried" && payload !== null);
   return entries
     .slice(rewound + 1)
     .find(({ kind, name, key }) => kind === "approval.begun" && name === approval && key === nth);

@@ -135,8 +135,8 @@ export class GraphRuns {
     await this.#record(runId);
     const visit = findVisit(await this.#history(runId), runId, to);
     const note = codecs.encode({ rewind: { to: visit.position, state: state ?? null, why } }, "state");
-    const [answer] = await store.runs.redrive([runId], { by, callId: world.token(), fromStart: false, note });
-    if (answer?.outcome === "not ended so") throw new RewindRefused(runId, answer.state);
+    const [answer] = await store.runs.retry([runId], { by, callId: world.token(), fromStart: false, note });
+    if (answer?.outcome === "not retryable") throw new RewindRefused(runId, answer.state);
     if (answer?.outcome === "unknown") throw new RunUnknown(runId);
     return this.#runs.run<Out>(runId);
   }

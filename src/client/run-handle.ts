@@ -9,7 +9,7 @@ import type { World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { Signal } from "../replay/signal.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
-import type { RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -204,10 +204,10 @@ export class RunHandle<Out> {
     return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
   }
 
-  /** Opens it again where it failed; of a DAG, only the tasks that did not succeed. */
-  async retry(options: { readonly by?: string } = {}): Promise<RedriveAnswer> {
+  /** Retries the run where it failed; of a DAG, only the tasks that did not succeed. */
+  async retry(options: { readonly by?: string } = {}): Promise<RetryAnswer> {
     const { by = "client" } = options;
-    const [answer] = await this.#store.runs.redrive([this.id], { by, callId: this.#world.token(), fromStart: false });
+    const [answer] = await this.#store.runs.retry([this.id], { by, callId: this.#world.token(), fromStart: false });
     return answer!;
   }
 

@@ -43,7 +43,7 @@ export async function runDag(dag: AnyDag, household: Household, session: Session
 /** From the start of the run, or from when it was opened again. */
 function deadlineOf({ timeoutMs }: AnyDag, history: readonly JournalEntry[]): number | null {
   if (timeoutMs === null) return null;
-  const since = history.findLast(({ kind }) => kind === "redriven") ?? history[0]!;
+  const since = history.findLast(({ kind }) => kind === "retried") ?? history[0]!;
   return since.at + timeoutMs;
 }
 

@@ -114,7 +114,7 @@ export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Rec
  * begins anew.
  */
 function attemptSince(history: readonly JournalEntry[], session: Session): number {
-  const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "redriven");
+  const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "retried");
   return history[begins + 1]?.at ?? session.run.claimedAt;
 }
 

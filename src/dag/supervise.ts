@@ -40,7 +40,7 @@ export async function openMail(session: Session, history: readonly JournalEntry[
 
 /** Opened again, it is no longer cancelled. */
 function asked(history: readonly JournalEntry[]): JournalEntry | undefined {
-  const since = history.findLastIndex(({ kind }) => kind === "redriven");
+  const since = history.findLastIndex(({ kind }) => kind === "retried");
   return history.slice(since + 1).find(({ kind, key }) => kind === "take" && key === "cancel");
 }
 

@@ -119,7 +119,7 @@ function next(
     case "progress":
       tell(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
       return memory;
-    case "redriven":
+    case "retried":
       return reopen(memory, at, value() as { readonly rewind?: Rewind } | undefined);
     default:
       return memory;

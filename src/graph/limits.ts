@@ -11,7 +11,7 @@ export class IterationLimit extends PermanentError {
   constructor(limit: number, next: string) {
     super(
       `${limit} nodes were run, as many as the graph allows; ${next} would be one more. ` +
-        "Find out why it goes in circles, or raise limits.iterations and redrive the run.",
+        "Find out why it goes in circles, or raise limits.iterations and retry the run.",
     );
   }
 }
@@ -23,7 +23,7 @@ export class BudgetExceeded extends PermanentError {
 
   constructor(budget: string, limit: number, spent: number) {
     super(
-      `The budget ${JSON.stringify(budget)} of ${limit} is exceeded: ${spent} are spent. Raise it, then redrive the run.`,
+      `The budget ${JSON.stringify(budget)} of ${limit} is exceeded: ${spent} are spent. Raise it, then retry the run.`,
     );
     this.details = { budget, limit, spent };
   }

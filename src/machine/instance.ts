@@ -164,7 +164,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
 
   /** Timers that gave up are tried again. Answers how many. */
   async retryTimers(): Promise<number> {
-    const count = await this.#instances.store.machines.redriveTimers(this.key);
+    const count = await this.#instances.store.machines.retryTimers(this.key);
     if (count > 0) this.#instances.onTimer(0);
     return count;
   }

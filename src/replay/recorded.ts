@@ -84,8 +84,8 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
       messages.set(key!, entry);
       const ending = endingOf(entry, baseSeq);
       if (ending) endings.push(ending);
-    } else if (kind === "redriven" || kind === "retry") {
-      if (kind === "redriven") since = entry.at;
+    } else if (kind === "retried" || kind === "retry") {
+      if (kind === "retried") since = entry.at;
       forgetLastFailures(endings);
       tries.clear();
     }

@@ -17,7 +17,7 @@ import type {
 import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
 import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/limit/breakers.js";
 import type { MisfitReviewed } from "../store/contract/run/misfits.js";
-import type { Redrive, RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { RetryAnswer, RetryCall } from "../store/contract/run/retry.js";
 import type {
   CancelAnswer,
   ClaimedRun,
@@ -48,10 +48,10 @@ export type Applied =
       readonly inserted: readonly NewRun[];
     }
   | {
-      readonly op: "redrive";
+      readonly op: "retry";
       readonly runIds: readonly string[];
-      readonly options: Redrive;
-      readonly answers: readonly RedriveAnswer[];
+      readonly options: RetryCall;
+      readonly answers: readonly RetryAnswer[];
     }
   /** `replaced`: at the start of a process, from earlier lives of it. */
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly replaced?: boolean }
@@ -105,8 +105,8 @@ export function describeApplied(applied: Applied): string {
       return `commit ${list(applied.commits, (commit, i) => `${describeCommit(commit)}:${applied.answers[i]!.outcome}`)}`;
     case "transact":
       return `transact ${describeCommit(applied.commit)}:${applied.answer.outcome} ${list(applied.inserted, (run) => id(run.id))}`;
-    case "redrive":
-      return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
+    case "retry":
+      return `retry ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
     case "review":

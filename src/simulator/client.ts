@@ -1,7 +1,7 @@
 // A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
 
 import type { Cancelled, Paused } from "../client/ask-to-stop.js";
-import type { RedriveOptions } from "../client/dead-letters.js";
+import type { RetryOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -60,8 +60,8 @@ export class Client {
   }
 
   /** Opens a run again that gave up; nothing happens to one that did not. */
-  async redrive(runId: string, options: RedriveOptions): Promise<void> {
-    await this.#insist(() => this.#node.dead.redrive([runId], options), true);
+  async retry(runId: string, options: RetryOptions): Promise<void> {
+    await this.#insist(() => this.#node.dead.retry([runId], options), true);
   }
 
   async cancel(runId: string): Promise<void> {

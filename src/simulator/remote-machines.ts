@@ -37,7 +37,7 @@ export function remoteMachines(link: Link): MachineStore {
     claimTimers: (claim) => link.call("claim timers", () => machines.claimTimers(claim)),
     settleTimers: (settlements) => link.call("settle timers", () => machines.settleTimers(settlements)),
     note: (key, seq, problem) => link.call("note", () => machines.note(key, seq, problem)),
-    redriveTimers: (key) => link.call("redrive timers", () => machines.redriveTimers(key)),
+    retryTimers: (key) => link.call("retry timers", () => machines.retryTimers(key)),
     list: (filter, page) => link.call("list instances", () => machines.list(filter, page)),
     prune: (age) => link.call("prune instances", () => machines.prune(age)),
   };

@@ -69,7 +69,7 @@ export function remoteStore(link: Link): Store {
       complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
       release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
       dead: (of, page) => link.call("dead timeouts", () => store.timeouts.dead(of, page)),
-      redrive: (key) => link.call("redrive timeout", () => store.timeouts.redrive(key)),
+      retry: (key) => link.call("retry timeout", () => store.timeouts.retry(key)),
       onScheduled: (of, hear) => store.timeouts.onScheduled(of, (inMs) => link.push(() => hear(inMs))),
     },
     machines: remoteMachines(link),
@@ -164,9 +164,9 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
       const tx = new RemoteTransaction(link);
       return tx.seal(await work(tx));
     },
-    redrive: (runIds, options) =>
-      link.call("redrive", () =>
-        recorded(runs.redrive(runIds, options), (answers) => ({ op: "redrive", runIds, options, answers })),
+    retry: (runIds, options) =>
+      link.call("retry", () =>
+        recorded(runs.retry(runIds, options), (answers) => ({ op: "retry", runIds, options, answers })),
       ),
     claim: (request) =>
       link.call("claim", () => recorded(runs.claim(request), (granted) => ({ op: "claim", request, granted }))),

@@ -28,7 +28,7 @@ export class Tally {
         if (answer.outcome === "started") for (const { outcome } of answer.runs) this.add(`insert ${outcome}`);
         else this.add(`start ${answer.outcome}`);
       }
-    } else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
+    } else if (applied.op === "retry") for (const { outcome } of applied.answers) this.add(`retry ${outcome}`);
     else if (applied.op === "clean") this.add("cleaned", applied.cleaned?.removed ?? 0);
     else this.add(applied.op);
     if (applied.op === "commit")

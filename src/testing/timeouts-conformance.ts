@@ -318,12 +318,12 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "given up it is kept and shown, never due and never claimed, until it is redriven",
+    name: "given up it is kept and shown, never due and never claimed, until it is retried",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
       same(await timeouts.dead(10), [], "nothing was given up");
-      same(await timeouts.redrive("i"), false, "one that is alive is not redriven");
+      same(await timeouts.retry("i"), false, "one that is alive is not retried");
       same(await timeouts.giveUp(claim, "no way"), true, "give up");
       same(await timeouts.giveUp(claim, "no way"), true, "the same call repeated");
       await advance(OVER_MS);
@@ -332,7 +332,7 @@ const ending: TimeoutsCase[] = [
       same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "claim");
       matches(await timeouts.get("i"), { dead: true, problem: "no way", attempts: 1, claimedBy: null }, "shown");
       same(await timeouts.dead(10), [await timeouts.get("i")], "the dead");
-      same(await timeouts.redrive("i"), true, "redrive");
+      same(await timeouts.retry("i"), true, "retry");
       same(await timeouts.dead(10), [], "none is dead");
       same(await instances(timeouts), ["i"], "due again");
       matches(claimOf(await claimBy(timeouts, claim)), { attempts: 1, dead: false, problem: null }, "begun anew");

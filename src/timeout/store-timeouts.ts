@@ -62,7 +62,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
       (await timeouts.release([{ generation, token, retryInMs: "never", problem }]))[0]!,
     dead: async (limit, after) =>
       (await timeouts.dead({ env, scope }, after === undefined ? { limit } : { limit, after })).map(seen),
-    redrive: (instance) => timeouts.redrive(keyOf(instance)),
+    retry: (instance) => timeouts.retry(keyOf(instance)),
     onScheduled(listener) {
       // Heard at once what is scheduled here, and a moment later what is scheduled elsewhere.
       listeners.add(listener);

@@ -30,7 +30,7 @@ export interface SweeperEvents {
   "timeout.stale": TimeoutFacts;
   /** Its handler failed; it is due again in so many ms. Null: it was given up. */
   "timeout.failed": TimeoutFacts & { readonly error: unknown; readonly retryInMs: number | null };
-  /** Given up: `store.dead()` shows it, `store.redrive()` makes it due again. */
+  /** Given up: `store.dead()` shows it, `store.retry()` makes it due again. */
   "timeout.dead": TimeoutFacts & { readonly problem: string };
   /** Its handler goes on beyond its claim; its place is given to others. */
   "timeout.overran": TimeoutFacts;

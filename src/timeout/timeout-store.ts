@@ -7,7 +7,7 @@
 // - The database's clock decides what is due and which claim is over. At the very instant, it is.
 // - A claim whose time is over may still be completed or released as long as nobody took it.
 // - A released timeout with `retryInMs` is not due before, so that one that fails stands behind all that are due; given up, it is
-//   neither found nor claimed until it is redriven or scheduled anew.
+//   neither found nor claimed until it is retried or scheduled anew.
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
@@ -47,7 +47,7 @@ export interface ScheduledTimeout<Id extends string = string, State extends stri
   /** Who claimed it last, and until when. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
-  /** Given up after too many failures: nobody tries it until it is redriven or scheduled anew. */
+  /** Given up after too many failures: nobody tries it until it is retried or scheduled anew. */
   readonly dead: boolean;
   /** What the last failure said. */
   readonly problem: string | null;
@@ -110,7 +110,7 @@ export interface TimeoutStore<Id extends string = string, State extends string =
   /** Those that were given up, by instance, after this one. */
   dead(limit: number, after?: Id): Promise<readonly ScheduledTimeout<Id, State>[]>;
   /** One that was given up is due now, its attempts forgotten. False: it is not one. */
-  redrive(instance: Id): Promise<boolean>;
+  retry(instance: Id): Promise<boolean>;
 
   /** Tells of what is scheduled, here and elsewhere, so that a sweeper need not look. Answers a function that ends it. */
   onScheduled?(listener: (inMs: number) => void): () => void;

@@ -41,7 +41,7 @@ export class JournalMismatch extends HoldfastError {
   }
 }
 
-/** The log of this generation has grown beyond the node's limit. It is kept: the run can be read, cancelled and redriven. */
+/** The log of this generation has grown beyond the node's limit. It is kept: the run can be read, cancelled and retried. */
 export class HistoryTooLong extends HoldfastError {
   readonly code = "HISTORY_LIMIT";
 

@@ -47,6 +47,6 @@ test("time at work is that between entries of one claim, since the run was last 
     at(2, 90_050),
   ];
   expect(workedMs(log)).toBe(450);
-  expect(workedMs([...log, at(0, 95_000, "redriven"), at(3, 99_000), at(3, 99_007)])).toBe(7);
+  expect(workedMs([...log, at(0, 95_000, "retried"), at(3, 99_000), at(3, 99_007)])).toBe(7);
   expect(workedMs(log.slice(0, 1))).toBe(0);
 });

@@ -188,23 +188,23 @@ describe("signal and cancel", () => {
   });
 });
 
-describe("retry and dead redrive", () => {
+describe("retry and dead retry", () => {
   test("a failed run is opened again, one that completed is refused", async () => {
     const opened = await run("retry", seeded.failed);
-    expect(opened).toMatchObject({ code: 0, stdout: `Run ${seeded.failed} waits to go on from where it was.\n` });
+    expect(opened).toMatchObject({ code: 0, stdout: `Run ${seeded.failed} is retried from where it was.\n` });
     expect(await store.runs.get(seeded.failed)).toMatchObject({ state: "waiting", generation: 1 });
-    expect((await also("show", seeded.failed)).stdout).toContain("redriven");
+    expect((await also("show", seeded.failed)).stdout).toContain("retried");
     const refused = await also("retry", seeded.completed, "--json");
     expect(refused).toMatchObject({ code: 1, json: { ok: false, code: "RUN_NOT_RETRIED" } });
   });
 
   test("all of a state are opened again by one call", async () => {
-    expect(await also("dead", "redrive", "--state", "waiting")).toMatchObject({ code: 2 });
+    expect(await also("dead", "retry", "--state", "waiting")).toMatchObject({ code: 2 });
     expect(await also("dead", "resurrect")).toMatchObject({ code: 2 });
     const before = (await also("dead", "--count", "--json")).json as { dead: number; quarantined: number };
     expect(before.dead).toBeGreaterThan(0);
-    const opened = await run("dead", "redrive", "--state", "dead", "--from-start", "--json");
-    expect(opened.json).toMatchObject({ ok: true, redriven: before.dead });
+    const opened = await run("dead", "retry", "--state", "dead", "--from-start", "--json");
+    expect(opened.json).toMatchObject({ ok: true, retried: before.dead });
     const after = (await also("dead", "--count", "--json")).json;
     expect(after).toMatchObject({ dead: 0, quarantined: before.quarantined });
   });

@@ -125,7 +125,7 @@ onBothStores(
       await expect(run.result()).rejects.toMatchObject({ code: "RUN_FAILED" });
       expect(await tasksOf(bench.store, run)).toMatchObject({ behind: "skipped", last: "skipped", chosen: "skipped" });
       mended = true;
-      expect(await run.retry({ by: "ann" })).toEqual({ outcome: "redriven" });
+      expect(await run.retry({ by: "ann" })).toEqual({ outcome: "retried" });
       expect((await run.result()).last).toBe("done");
       expect(ran).toEqual(expect.arrayContaining(["good", "bad", "bad", "behind"]));
       expect(ran.length).toBe(4);
@@ -240,7 +240,7 @@ onBothStores(
       const node = await bench.open({ programs: [anew] });
       const run = await node.start(anew);
       await expect(run.result()).rejects.toMatchObject({ code: "RUN_FAILED" });
-      await node.dead.redrive([run.id], { from: "start" });
+      await node.dead.retry([run.id], { from: "start" });
       expect(await run.result()).toEqual({ only: 2 });
     });
 

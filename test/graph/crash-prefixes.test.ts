@@ -164,7 +164,7 @@ test("a fork and a run that was taken back go on from every prefix, too", async 
   await node.graphs.rewind(detour, failed.id, { to: "each", by: "ann", why: "bad", state: { bad: false } });
   await attend(failed);
   const log = await entriesOf(failed.id);
-  await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "redriven") + 1);
+  await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "retried") + 1);
 });
 
 /** Cut behind each entry from `first` on, the run does what is left and nothing that is recorded. */

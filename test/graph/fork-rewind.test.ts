@@ -127,9 +127,9 @@ onBothStores((bench) => {
     ]);
     expect(of(run.id)).toEqual(["plan:1", "search:1", "plan:2", "search:2", "write:1", "search:3", "write:2"]);
     const { entries } = (await bench.store.journal.read(run.id))!;
-    const redriven = entries.find(({ kind }) => kind === "redriven")!;
-    expect(redriven.name).toBe("ann");
-    expect(JSON.parse(redriven.payload!.data).rewind).toMatchObject({ to: "search:2", why: "the topic was bad" });
+    const retried = entries.find(({ kind }) => kind === "retried")!;
+    expect(retried.name).toBe("ann");
+    expect(JSON.parse(retried.payload!.data).rewind).toMatchObject({ to: "search:2", why: "the topic was bad" });
     const keys = entries.filter(({ kind }) => kind === "node").map(({ name, key }) => `${name}:${key}`);
     expect(new Set(keys).size).toBe(keys.length);
     expect(await node.graphs.position(run.id)).toEqual({ position: "end", state: "completed" });
@@ -152,12 +152,12 @@ onBothStores((bench) => {
     expect(of(run.id).slice(-5)).toEqual(["plan:5", "search:5", "plan:6", "search:6", "write:3"]);
   });
 
-  test("a plain redrive tries the failed node again under the same key, and nothing else", async () => {
+  test("a plain retry tries the failed node again under the same key, and nothing else", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
     broken = false;
-    await node.dead.redrive([run.id]);
+    await node.dead.retry([run.id]);
     expect((await run.result(limit)).log.at(-1)).toBe("write bad");
     expect(of(run.id).slice(-2)).toEqual(["write:1", "write:1"]);
   });
@@ -167,7 +167,7 @@ onBothStores((bench) => {
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
     broken = false;
-    await node.dead.redrive([run.id], { from: "start" });
+    await node.dead.retry([run.id], { from: "start" });
     expect((await run.result(limit)).log).toHaveLength(5);
     expect(of(run.id)).toHaveLength(10);
   });
@@ -229,7 +229,7 @@ onBothStores((bench) => {
     await owner.stop();
   });
 
-  test("a redrive does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
+  test("a retry does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
     const did: string[] = [];
     let isBad = true;
     const work = (what: string, fails: boolean) => {

@@ -85,7 +85,7 @@ onBothStores((bench) => {
     await run.decide("ask", { choice: "approved", by: "ann" });
     await expect.poll(() => quarantinedWith(bench.store, id), { timeout: 10_000 }).toBe("STATE_FAILED");
     isBroken = false;
-    await second.dead.redrive([id]);
+    await second.dead.retry([id]);
     expect(await run.result(limit)).toEqual({ sum: 6 });
     await second.stop();
   });
@@ -139,7 +139,7 @@ onBothStores((bench) => {
     });
     await node.stop();
     const richer = await bench.open({ programs: [thrifty(101)] });
-    await richer.dead.redrive([id]);
+    await richer.dead.retry([id]);
     expect(await richer.run(id).result(limit)).toMatchObject({ n: 7 });
     expect(calls).toBe(1);
     await richer.stop();

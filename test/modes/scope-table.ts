@@ -85,7 +85,7 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
   "runs.keyOf": line("id", (store, b) => store.runs.keyOf(b.any())),
   "runs.wakeParked": line("neutral", (store) => store.runs.wakeParked({ limit: MOST })),
   "runs.nextDue": line("groups", async (store, b) => store.runs.nextDue(await groupIds(store, b))),
-  "runs.redrive": line("id", (store, b) => store.runs.redrive(b.runs, { ...by, callId: b.id(), fromStart: true })),
+  "runs.retry": line("id", (store, b) => store.runs.retry(b.runs, { ...by, callId: b.id(), fromStart: true })),
   "runs.cancel": line("id", (store, b) => store.runs.cancel(b.any(), by)),
   "runs.cancelTasks": line("id", (store, b) => store.runs.cancelTasks(b.any(), by)),
   "runs.pause": line("id", (store, b) => store.runs.pause(b.any(), by)),
@@ -204,7 +204,7 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
     store.timeouts.release([{ ...b.fence, retryInMs: "never", problem: "no" }]),
   ),
   "timeouts.dead": line("env", (store, b) => store.timeouts.dead(b.timeout(), { limit: MOST })),
-  "timeouts.redrive": line("env", (store, b) => store.timeouts.redrive(b.timeout())),
+  "timeouts.retry": line("env", (store, b) => store.timeouts.retry(b.timeout())),
   "timeouts.onScheduled": line("env", async (store, b) => store.timeouts.onScheduled(b.timeout(), () => {})()),
   "machines.create": line("env", (store, b) => store.machines.create([b.newInstance()])),
   "machines.append": line("id", (store, b) => {
@@ -230,7 +230,7 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
     );
   }),
   "machines.note": line("id", (store, b) => store.machines.note(b.instance, 1, "no")),
-  "machines.redriveTimers": line("id", (store, b) => store.machines.redriveTimers(b.instance)),
+  "machines.retryTimers": line("id", (store, b) => store.machines.retryTimers(b.instance)),
   "machines.list": line("env", (store, { env }) => store.machines.list({ env }, { limit: MOST })),
   "machines.prune": line("env", (store, b) => store.machines.prune(old(b))),
   attend: line("id", null),

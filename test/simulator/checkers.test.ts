@@ -48,7 +48,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
-    "a run that parks, wakes by time, begins anew, fails and is redriven",
+    "a run that parks, wakes by time, begins anew, fails and is retried",
     async (s) => {
       await s.commit(await s.inserted(), entry("sleep.begun", "a", "1", '{"ms":50}'), { ...park, wakeInMs: 50 });
       await s.world.advance(60);
@@ -58,8 +58,8 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       const reason = { codec: "json", data: "{}" };
       await s.commit(await s.claim(), { kind: "fail", as: "failed", reason });
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
-      const answers = await s.store.runs.redrive([woken.runId], options);
-      s.tell({ op: "redrive", runIds: [woken.runId], options, answers });
+      const answers = await s.store.runs.retry([woken.runId], options);
+      s.tell({ op: "retry", runIds: [woken.runId], options, answers });
       await s.commit(await s.claim(), entry("step"), done("null"));
     },
   ],
@@ -419,12 +419,12 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S16",
-    "a redrive of a completed run",
+    "a retry of a completed run",
     async (s) => {
       const { runId, ...claim } = await s.inserted();
       await s.commit({ runId, ...claim }, done("null"));
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
-      s.tell({ op: "redrive", runIds: [runId], options, answers: [{ outcome: "redriven" }] });
+      s.tell({ op: "retry", runIds: [runId], options, answers: [{ outcome: "retried" }] });
     },
   ],
   [

@@ -11,7 +11,7 @@ test(`${SEEDS} seeds of DAGs hold every invariant`, { timeout: 600_000 }, async 
   const tally = await expectSound(range(1, SEEDS), { workload: (swarm) => new DagWorkload(swarm) }, "--dags ");
   const marks = [
     ...["run completed", "run failed", "run cancelled", "run skipped", "run dead"],
-    ...["redrive redriven", "commit recorded", "reclaimed", "pause", "resume", "cancelTasks"],
+    ...["retry retried", "commit recorded", "reclaimed", "pause", "resume", "cancelTasks"],
   ];
   expect(marks.filter((mark) => !tally[mark])).toEqual([]);
 });

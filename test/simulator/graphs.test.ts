@@ -14,7 +14,7 @@ test(`${SEEDS} seeds of graphs hold every invariant`, { timeout: 600_000 }, asyn
     "run failed",
     "run cancelled",
     "run parked",
-    "redrive redriven",
+    "retry retried",
     "commit recorded",
     "reclaimed",
   ];

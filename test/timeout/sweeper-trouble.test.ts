@@ -53,7 +53,7 @@ describe("a handler", () => {
     expect(instances.fired).toHaveLength(1);
   });
 
-  test("that always fails is given up after its attempts, kept and shown; redriven it is tried again", async () => {
+  test("that always fails is given up after its attempts, kept and shown; retried it is tried again", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let broken = true;
     await arm("a", 1_000);
@@ -74,7 +74,7 @@ describe("a handler", () => {
       { instance: "a", dead: true, problem: expect.stringMatching("today") },
     ]);
     broken = false;
-    expect([await timeouts.redrive("a"), await timeouts.redrive("a"), await timeouts.redrive("b")]).toEqual([
+    expect([await timeouts.retry("a"), await timeouts.retry("a"), await timeouts.retry("b")]).toEqual([
       ...[true, false, false],
     ]);
     await world.advance(20);

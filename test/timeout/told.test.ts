@@ -81,12 +81,12 @@ test("also after the listening connection was cut: it is opened again, and looks
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard", "heard"]);
 });
 
-test("one that was given up and is redriven elsewhere fires at once", async () => {
+test("one that was given up and is retried elsewhere fires at once", async () => {
   const timeout = await elsewhere.schedule("dead", { ...PENDING, in: 0 });
   const answer = await elsewhere.claim(timeout, "n", { claimMs: 60_000 });
   if (answer.outcome === "claimed") await elsewhere.giveUp(answer.claim, "no");
   const { fired } = await sweeping();
-  expect(await elsewhere.redrive("dead")).toBe(true);
+  expect(await elsewhere.retry("dead")).toBe(true);
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["dead"]);
 });
 

@@ -68,7 +68,7 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toBe("denied");
   });
 
-  test("a failed run that is redriven tries what failed last again, and nothing else", async () => {
+  test("a failed run that is retried tries what failed last again, and nothing else", async () => {
     broken = true;
     const run = await node.start(fragile, "a");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
@@ -77,20 +77,20 @@ onBothStores((bench) => {
     expect(await node.dead.count({ program: "fragile" })).toBe(1);
     broken = false;
     const before = crashes;
-    expect(await node.dead.redrive([run.id], { by: "ann" })).toEqual([{ outcome: "redriven" }]);
+    expect(await node.dead.retry([run.id], { by: "ann" })).toEqual([{ outcome: "retried" }]);
     expect(await run.result({ timeout: "10s" })).toEqual({ name: "a", first: before, handled: "ok" });
     expect(crashes).toBe(before);
     expect(new Set(keys.filter((key) => key.startsWith(run.id) && key.includes("last"))).size).toBe(1);
     expect(await node.dead.count({ program: "fragile" })).toBe(0);
   });
 
-  test("redriven from its start, every step is done again, under other keys", async () => {
+  test("retried from its start, every step is done again, under other keys", async () => {
     broken = true;
     const run = await node.start(fragile, "b");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
     const before = crashes;
-    expect(await node.dead.redriveAll({ program: "fragile" }, { from: "start" })).toBe(1);
+    expect(await node.dead.retryAll({ program: "fragile" }, { from: "start" })).toBe(1);
     expect(await run.result({ timeout: "10s" })).toEqual({ name: "b", first: before + 1, handled: "ok" });
     expect(new Set(keys.filter((key) => key.startsWith(run.id) && key.includes("last"))).size).toBe(2);
   });
@@ -163,7 +163,7 @@ onBothStores((bench) => {
     });
     expect(told).toHaveLength(1);
     expect((await bench.store.journal.read(run.id))!.entries.length).toBeGreaterThanOrEqual(40);
-    await long.dead.redrive([run.id]);
+    await long.dead.retry([run.id]);
     await expect.poll(async () => (await run.status()).state).toBe("quarantined");
     await long.stop();
   });

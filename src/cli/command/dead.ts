@@ -20,11 +20,11 @@ const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly Run
 
 export const dead: Command = {
   name: "dead",
-  takes: ["[redrive]"],
-  summary: "what is dead, failed or quarantined, with the reason; redrive opens it again",
+  takes: ["[retry]"],
+  summary: "what is dead, failed or quarantined, with the reason; `retry` retries all of it",
   details:
     "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or its log is too long.\n" +
-    "`dead redrive` opens all of them again, or those that --program and --state leave.",
+    "`dead retry` retries all of them, or those that --program and --state select.",
   options: {
     count: { type: "boolean", says: "only how many" },
     program: { type: "string", value: "NAME", says: "only runs of this program" },
@@ -34,8 +34,8 @@ export const dead: Command = {
   },
   run: async (call) => {
     const [verb] = call.arguments;
-    if (verb === "redrive") return redrive(call);
-    if (verb !== undefined) throw new CommandMisused(`${JSON.stringify(verb)} is no verb of dead; it has redrive`);
+    if (verb === "retry") return retry(call);
+    if (verb !== undefined) throw new CommandMisused(`${JSON.stringify(verb)} is no verb of dead; it has retry`);
     return call.values["count"] ? countDead(call) : listDead(call);
   },
 };
@@ -48,15 +48,15 @@ function filterOf({ values, env }: Call) {
   return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
 }
 
-async function redrive(call: Call): Promise<Report> {
+async function retry(call: Call): Promise<Report> {
   const { values, world, actor: by } = call;
   const store = await call.store();
   const filter = filterOf(call);
   const letters = new DeadLetters(store, codecs(), call.env, world);
-  const opened = await letters.redriveAll(filter, { by, from: values["from-start"] ? "start" : "last" });
+  const retried = await letters.retryAll(filter, { by, from: values["from-start"] ? "start" : "last" });
   return {
-    text: opened === 1 ? "1 run waits to go on.\n" : `${opened} runs wait to go on.\n`,
-    json: { redriven: opened },
+    text: retried === 1 ? "1 run is retried.\n" : `${retried} runs are retried.\n`,
+    json: { retried },
   };
 }
 

@@ -27,7 +27,7 @@ async function showInstance(call: Call): Promise<Report> {
   const key = instanceKey(call.env, machine, id);
   const [loaded] = await machines.load([key]);
   if (!loaded) throw new InstanceUnknown(machine, id);
-  const retried = call.values["retry"] ? await machines.redriveTimers(key) : null;
+  const retried = call.values["retry"] ? await machines.retryTimers(key) : null;
   const [timers, events] = [await machines.timers(key), await machines.events(key, { after: 0, limit: MOST_EVENTS })];
   const history = events.map((event) => ({ ...event, shown: shownEvent(event, loaded.redact) }));
   const now = call.world.wallNow();

@@ -56,8 +56,8 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   quarantined: ["waiting", "held", "blocked", "paused", "cancelled"],
 };
 
-/** The states that an operator may open again. */
-export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
+/** The ended states from which an operator may retry a run. */
+export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that may only be left together with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];

@@ -7,7 +7,7 @@ import { checkCommits, checkReview, checkTransact } from "./commits.js";
 import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
-import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkCancel, checkExpire, checkInsert, checkRetry, checkSend } from "./messages.js";
 import { opened } from "./stops.js";
 import { checkClean } from "./tables.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
@@ -27,7 +27,7 @@ const CHECKS: Checks = {
   cancel: checkCancel,
   send: checkSend,
   transact: checkTransact,
-  redrive: checkRedrive,
+  retry: checkRetry,
   subscribe: checkSubscribe,
   match: checkMatch,
   start: checkStart,

@@ -35,12 +35,12 @@ interface Restarts {
 const NO_RESTARTS: Restarts = { least: 0, most: 0, died: [] };
 
 /**
- * How many crashes a run that begins anew has had since it was begun or redriven, this one included: without those whose holders
+ * How many crashes a run that begins anew has had since it was begun or retried, this one included: without those whose holders
  * were heard of again, of which a failover or a jump of the clock may have taken back some. Progress in between takes back none.
  */
 function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal }: ModelRun): Restarts {
-  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
-  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  const starts = journal.filter(({ kind }) => kind === "start" || kind === "retried");
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "retried" || name !== "recovery");
   // A sweep writes the start in the same moment in which it takes the run.
   const times = new Set(starts.slice(begun + 1).map(({ at }) => at));
   const taken = [...takenFrom].flatMap(([owner, all]) =>

@@ -83,13 +83,13 @@ export function checkExpire(history: History, { runIds }: Of<"expire">): void {
 }
 
 /** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
-export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
+export function checkRetry(history: History, { runIds, options, answers }: Of<"retry">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);
-    if (!run || answers[i]!.outcome !== "redriven") continue;
+    if (!run || answers[i]!.outcome !== "retried") continue;
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
-    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
+    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `retried while ${run.state}`);
     const tasks = tasksOf(history, run);
     opened(history, runId);
     reopen(history, run, options);
@@ -100,9 +100,9 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
   }
 }
 
-function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Of<"redrive">["options"]): void {
+function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Of<"retry">["options"]): void {
   const payload = fromStart ? run.journal[run.baseSeq]!.payload : (note ?? null);
-  history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
+  history.append(run, null, { kind: fromStart ? "start" : "retried", name: by, key: callId, payload });
   if (fromStart) history.nextGeneration(run);
   else run.generation++;
   run.state = "waiting";

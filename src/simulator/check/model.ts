@@ -110,7 +110,7 @@ export function hasEnded(run: ModelRun, call: string): boolean {
 export function endingsOf(entries: readonly ModelEntry[], baseSeq: number): ModelEntry[] {
   let endings: ModelEntry[] = [];
   for (const entry of entries) {
-    if (entry.kind === "redriven") {
+    if (entry.kind === "retried") {
       while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
       // Branches and items of a graph end in any order: all that failed are tried again.
       endings = endings.filter(({ kind }) => kind !== "node.failed" && kind !== "item.failed");

@@ -10,7 +10,7 @@ function familyOf(history: History, run: ModelRun): ModelRun[] {
   return parent ? [run, ...familyOf(history, parent)] : [run];
 }
 
-/** A run is resumed or redriven: nothing more is promised of it, of the runs whose task it is, and of all their tasks. */
+/** A run is resumed or retried: nothing more is promised of it, of the runs whose task it is, and of all their tasks. */
 export function opened(history: History, runId: string): void {
   const run = history.runs.get(runId);
   if (!run) return;

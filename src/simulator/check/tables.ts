@@ -47,7 +47,7 @@ function checkLog(history: History, run: ModelRun): void {
 
 /** Of a past generation, and not one of those by which the restarts of the run are counted. */
 function mayBeGone({ journal, baseSeq }: ModelRun, seq: number): boolean {
-  const isStart = ({ kind }: ModelEntry) => kind === "start" || kind === "redriven";
+  const isStart = ({ kind }: ModelEntry) => kind === "start" || kind === "retried";
   const begun = journal.findLastIndex((one) => isStart(one) && one.name !== "recovery");
   return seq <= baseSeq && (seq < begun + 1 || !isStart(journal[seq - 1]!));
 }

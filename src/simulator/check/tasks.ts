@@ -68,7 +68,7 @@ export function checkReconcile(history: History, { answer }: Of<"reconcile">): v
 }
 
 /** What the store itself may write to a log. */
-const WRITTEN = ["cancelled", "paused", "resumed", "redriven"];
+const WRITTEN = ["cancelled", "paused", "resumed", "retried"];
 
 /** An operation on a run and its tasks: takes over what the store wrote to each, and says so when it may not. */
 export function followStore(history: History, runId: string): void {
@@ -98,7 +98,7 @@ function follow(history: History, run: ModelRun, entry: Entry): void {
     history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
     history.end(run, "cancelled");
   }
-  if (entry.kind === "redriven") {
+  if (entry.kind === "retried") {
     history.expect(isEnded(run.state) && run.state !== "completed", "S16", run, `opened again while ${run.state}`);
     run.generation++;
     run.state = "waiting";

@@ -56,7 +56,7 @@ export class DagWorkload implements Workload {
       }
     };
     some(2, (id) => void client.cancel(id));
-    some(4, (id) => void client.redrive(id, { from: chance.happens(0.8) ? "last" : "start" }));
+    some(4, (id) => void client.retry(id, { from: chance.happens(0.8) ? "last" : "start" }));
     some(4, (id) => {
       void client.pause(id);
       at(chance.between(0, swarm.leaseMs * 2), () => void client.resume(id));

@@ -115,7 +115,7 @@ export class GraphWorkload implements Workload {
     for (let i = chance.int(0, 4); i > 0; i--) {
       at(chance.between(0, swarm.faultsForMs * 1.5), () => {
         const ids = runIds();
-        if (ids.length > 0) void client.redrive(chance.one(ids), { from: chance.one(["last", "start"]) });
+        if (ids.length > 0) void client.retry(chance.one(ids), { from: chance.one(["last", "start"]) });
       });
     }
   }

@@ -36,7 +36,7 @@ interface Plan {
   readonly decideAfterMs: readonly number[];
   readonly cancelAfterMs: number | null;
   /** When an operator opens it again, should it have given up by then. */
-  readonly redrive: { readonly afterMs: number; readonly from: "last" | "start" } | null;
+  readonly retry: { readonly afterMs: number; readonly from: "last" | "start" } | null;
   /** Nobody helps it to its end. */
   readonly left: boolean;
 }
@@ -72,7 +72,7 @@ export class ScriptWorkload implements Workload {
     for (let i = chance.int(0, 3); i > 0; i--) {
       at(chance.between(0, swarm.faultsForMs * 1.5), () => {
         const ids = runIds();
-        if (ids.length > 0) void client.redrive(chance.one(ids), { from: "last" });
+        if (ids.length > 0) void client.retry(chance.one(ids), { from: "last" });
       });
     }
   }
@@ -130,8 +130,8 @@ export class ScriptWorkload implements Workload {
     for (const [i, afterMs] of plan.decideAfterMs.entries()) {
       at(afterMs, () => void client.decide(runId, APPROVAL, { choice: "approved", by: this.#mark("by"), nth: i + 1 }));
     }
-    const { redrive } = plan;
-    if (redrive) at(redrive.afterMs, () => void client.redrive(runId, { from: redrive.from }));
+    const { retry } = plan;
+    if (retry) at(retry.afterMs, () => void client.retry(runId, { from: retry.from }));
     if (plan.cancelAfterMs !== null) at(plan.cancelAfterMs, () => void client.cancel(runId));
   }
 
@@ -155,7 +155,7 @@ function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): P
     }),
     decideAfterMs: Array.from({ length: chance.int(0, 2) }, soon),
     cancelAfterMs: chance.happens(0.12) ? soon() : null,
-    redrive: chance.happens(0.3) ? { afterMs: 2 * soon(), from: chance.one(["last", "start"]) } : null,
+    retry: chance.happens(0.3) ? { afterMs: 2 * soon(), from: chance.one(["last", "start"]) } : null,
     left: chance.happens(0.1),
   };
 }

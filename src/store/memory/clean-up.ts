@@ -54,7 +54,7 @@ function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round)
     const boundary = Math.max(0, ...starts.filter(({ name }) => name !== "recovery").map((start) => start.seq));
     const log = tables.journal.get(row.id)!;
     const isPast = (entry: JournalRow) =>
-      entry.seq < seq && (entry.seq < boundary || (entry.kind !== "start" && entry.kind !== "redriven"));
+      entry.seq < seq && (entry.seq < boundary || (entry.kind !== "start" && entry.kind !== "retried"));
     const old = [...log.values()].filter(isPast).slice(0, limit - entries);
     for (const entry of old) log.delete(entry.seq);
     entries += old.length;

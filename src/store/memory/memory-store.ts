@@ -31,8 +31,8 @@ import { insertRuns } from "./run/insert-runs.js";
 import { countRuns, getRun, listRuns } from "./run/list-runs.js";
 import { nextDue } from "./run/next-due.js";
 import { othersRuns } from "./run/others-runs.js";
-import { busyRuns, leaveTasks, redriveRuns } from "./run/redrive-runs.js";
 import { archiveRuns, pruneRuns } from "./run/retain-runs.js";
+import { busyRuns, leaveTasks, retryRuns } from "./run/retry-runs.js";
 import { unansweredIn } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
 import { memorySchedules } from "./schedule/schedules.js";
@@ -96,10 +96,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
-      redrive: async (runIds, options) => {
+      retry: async (runIds, options) => {
         // Whoever waited for a place of theirs has it before the run itself stands in line again.
         for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
-        return ringing(redriveRuns(tables, runIds, options));
+        return ringing(retryRuns(tables, runIds, options));
       },
       transact: (work) => transact(store, tables, work),
     },

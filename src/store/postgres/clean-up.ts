@@ -67,7 +67,7 @@ with t as materialized (select ${now} as now
 ), entries as materialized (
   select x.ctid from starts f cross join lateral (
     select j.ctid from ${s}.journal j
-    where j.run_id = f.run_id and j.seq < f.seq and (j.seq < f.boundary or j.kind not in ('start', 'redriven'))
+    where j.run_id = f.run_id and j.seq < f.seq and (j.seq < f.boundary or j.kind not in ('start', 'retried'))
     order by j.seq limit $3 for update skip locked
   ) x limit $3
 ), messages as materialized (

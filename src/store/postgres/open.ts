@@ -55,8 +55,8 @@ import { insert } from "./run/insert-runs.js";
 import { count, get, list } from "./run/list-runs.js";
 import { next } from "./run/next-due.js";
 import { pause, resume } from "./run/pause-run.js";
-import { redrive } from "./run/redrive-runs.js";
 import { archive, prune } from "./run/retain-runs.js";
+import { retry } from "./run/retry-runs.js";
 import { reviewMisfits } from "./run/review-misfits.js";
 import { stopping } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
@@ -265,7 +265,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     archive: (age) => archive(db, age),
     prune: (age) => prune(db, age),
     nextDue: (groupIds) => next(db, groupIds),
-    redrive: (runIds, options) => redrive(db, runIds, options),
+    retry: (runIds, options) => retry(db, runIds, options),
     transact: (work) => transact(db, work),
   };
 }

@@ -48,7 +48,7 @@ const generations = {
     same(await removed(s, "generations"), 1, "removed");
     const [end] = await s.store.runs.glance([first.runId]);
     matches(some(end, "glance"), { state: "failed", seq: 4 }, "end");
-    await s.store.runs.redrive([first.runId], { by: "ann", callId: s.token(), fromStart: true });
+    await s.store.runs.retry([first.runId], { by: "ann", callId: s.token(), fromStart: true });
     same((await s.claimOne()).input, payload("last"), "input");
     same(await removed(s, "generations"), 3, "the generation that failed");
   },

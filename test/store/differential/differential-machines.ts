@@ -39,7 +39,7 @@ export class MachineSteps {
       [1, step("machines.timers", (store) => store.machines.timers(key))],
       [2, () => this.#note(key)],
       // Seldom there is one: then it is taken up before something else removes it.
-      [this.#dead() ? 12 : 1, () => this.#redrive(key)],
+      [this.#dead() ? 12 : 1, () => this.#retry(key)],
       [1, () => this.#list(env)],
       [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
@@ -167,10 +167,10 @@ export class MachineSteps {
     return this.#both.snapshot().timers.find(({ state }) => state === "dead");
   }
 
-  #redrive(other: string): Step {
+  #retry(other: string): Step {
     const dead = this.#dead();
     const key = dead && this.#dice.chance(0.8) ? dead.instanceKey : other;
-    return step("machines.redriveTimers", (store) => store.machines.redriveTimers(key));
+    return step("machines.retryTimers", (store) => store.machines.retryTimers(key));
   }
 
   #note(key: string): Step {

@@ -40,7 +40,7 @@ export class Steps {
   #lean: readonly number[] | null = null;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
-  #lastRedrive: Step | null = null;
+  #lastRetry: Step | null = null;
 
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
@@ -74,7 +74,7 @@ export class Steps {
       [4, () => this.#wake()],
       [5, () => this.#cancel()],
       [6, () => this.#operate()],
-      [4, () => this.#redrive()],
+      [4, () => this.#retry()],
       [3, () => this.#transact()],
       [2, () => this.#retain()],
       [7, () => this.#admit()],
@@ -403,15 +403,15 @@ export class Steps {
     ]);
   }
 
-  #redrive(): Step {
-    if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
+  #retry(): Step {
+    if (this.#lastRetry && this.#dice.chance(0.15)) return this.#lastRetry;
     const runIds = this.#dice.many(1, 4, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
     const fromStart = this.#dice.chance(0.4);
     const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
     const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
-    this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
-    return this.#lastRedrive;
+    this.#lastRetry = { name: "retry", call: (store) => store.runs.retry(runIds, options) };
+    return this.#lastRetry;
   }
 
   #transact(): Step {

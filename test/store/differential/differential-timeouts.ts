@@ -55,8 +55,8 @@ export class TimeoutSteps {
         step("release", (store) => store.timeouts.release([{ ...last!, retryInMs: "never", problem: "no" }])),
       ],
       [4, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
-      [3, step("redrive", (store) => store.timeouts.redrive(was))],
-      [dead ? 2 : 0, step("redrive", (store) => store.timeouts.redrive(dead!))],
+      [3, step("retry", (store) => store.timeouts.retry(was))],
+      [dead ? 2 : 0, step("retry", (store) => store.timeouts.retry(dead!))],
     ]);
   }
 

@@ -128,7 +128,7 @@ const EXPECTED = [
   ...["accepted", "ended", "unknown", "refused"].map((outcome) => `machines.tell ${outcome}`),
   ...["machines.claimTimers some", "machines.claimTimers threw", "machines.load some", "machines.load none"],
   ...["machines.events some", "machines.timers some", "machines.list some"],
-  ...["settleTimers", "note", "redriveTimers", "prune"].flatMap((name) => [
+  ...["settleTimers", "note", "retryTimers", "prune"].flatMap((name) => [
     `machines.${name} true`,
     `machines.${name} false`,
   ]),
@@ -147,10 +147,7 @@ const EXPECTED = [
   ]),
   ...["claimed", "alreadyClaimed", "notFound", "stateChanged"].map((outcome) => `timeouts.claim ${outcome}`),
   ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
-  ...["cancel", "complete", "release", "redrive"].flatMap((name) => [
-    `timeouts.${name} true`,
-    `timeouts.${name} false`,
-  ]),
+  ...["cancel", "complete", "release", "retry"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   "timeouts.dead some",
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),

@@ -53,7 +53,7 @@ import {
 } from "../../../src/store/postgres/run/insert-runs.js";
 import { nextDue } from "../../../src/store/postgres/run/next-due.js";
 import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
-import { redriveRuns } from "../../../src/store/postgres/run/redrive-runs.js";
+import { retryRuns } from "../../../src/store/postgres/run/retry-runs.js";
 import { reviewDue, reviewFor } from "../../../src/store/postgres/run/review-misfits.js";
 import { stopProgress } from "../../../src/store/postgres/run/stop-requests.js";
 import { fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
@@ -246,7 +246,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null]),
     hot(reopenTasks, [troubled, "ann", randomUUID()]),
     hot(findBusy, [troubled]),
     hot(leaveTasks, [troubled]),

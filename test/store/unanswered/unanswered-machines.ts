@@ -45,7 +45,7 @@ function onInstance(act: (store: Store, of: Drawn) => Promise<unknown>) {
 async function dead(store: Store, { one, timer }: Drawn): Promise<unknown> {
   const settlement = { id: timer.id, generation: 1, attempts: 0, as: "dead", delayMs: 0, problem: null } as const;
   await store.machines.settleTimers([settlement]);
-  return store.machines.redriveTimers(one.key);
+  return store.machines.retryTimers(one.key);
 }
 
 export function machineOperations(): Operation[] {
@@ -116,7 +116,7 @@ export function machineOperations(): Operation[] {
       answersWhatItDid: true,
       prepare: onInstance((store, { one }) => store.machines.note(one.key, 1, "odd")),
     },
-    { name: "machines.redriveTimers", statement: "redrive_timers", answersWhatItDid: true, prepare: onInstance(dead) },
+    { name: "machines.retryTimers", statement: "retry_timers", answersWhatItDid: true, prepare: onInstance(dead) },
     {
       name: "machines.prune",
       statement: "prune_instances",

@@ -231,11 +231,11 @@ export function operations(): readonly Operation[] {
     ...misfitOperations(),
     commits("begin anew", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
     {
-      name: "redrive",
-      statement: "redrive_runs",
+      name: "retry",
+      statement: "retry_runs",
       prepare: onClaim(async (store, claim) => {
         await store.runs.commit([commitOf(claim, { kind: "fail", as: "failed", reason: json("no") })]);
-        return store.runs.redrive([claim.runId], { by: "me", callId: claim.token, fromStart: false });
+        return store.runs.retry([claim.runId], { by: "me", callId: claim.token, fromStart: false });
       }),
     },
     commits("enqueue", [{ kind: "enqueue", name: "child", run: child }, append("started")], "commit_runs_and_more"),

@@ -97,14 +97,14 @@ export function taskOperations(): Operation[] {
             store.runs.cancelTasks(parent, ME),
       ),
     },
-    ...["cancel_tasks", "leave_tasks", "redrive_runs"].map((statement): Operation => {
+    ...["cancel_tasks", "leave_tasks", "retry_runs"].map((statement): Operation => {
       return {
-        name: `redrive from the start of a run that left tasks, ${statement}`,
+        name: `retry from the start of a run that left tasks, ${statement}`,
         statement,
         prepare: onFamily(async ({ store, parent, claim }) => {
           await claim();
           await failsBeforeThem(store, parent);
-          return () => store.runs.redrive([parent], { by: "me", callId: call, fromStart: true });
+          return () => store.runs.retry([parent], { by: "me", callId: call, fromStart: true });
         }),
       };
     }),
@@ -126,11 +126,11 @@ export function taskOperations(): Operation[] {
       }),
     },
     {
-      name: "redrive: the tasks of a run",
+      name: "retry: the tasks of a run",
       statement: "reopen_tasks",
       prepare: onFamily(async (family) => {
         await failedParent(family);
-        return () => family.store.runs.redrive([family.parent], { by: "me", callId: call, fromStart: false });
+        return () => family.store.runs.retry([family.parent], { by: "me", callId: call, fromStart: false });
       }),
     },
     {

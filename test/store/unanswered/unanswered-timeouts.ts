@@ -58,12 +58,12 @@ export function timeoutOperations(): Operation[] {
       prepare: onTimeout((store, claim) => store.timeouts.release([{ ...claim, retryInMs: "never", problem: "no" }])),
     },
     {
-      name: "timeouts.redrive",
-      statement: "redrive_timeout",
+      name: "timeouts.retry",
+      statement: "retry_timeout",
       answersWhatItDid: true,
       prepare: onTimeout(async (store, claim) => {
         await store.timeouts.release([{ ...claim, retryInMs: "never", problem: "no" }]);
-        return store.timeouts.redrive(claim);
+        return store.timeouts.retry(claim);
       }),
     },
   ];

@@ -62,7 +62,7 @@ export class JournalCorrupt extends HoldfastError {
   constructor(runId: string, missingSeq: number) {
     super(
       `The journal of run ${runId} has no entry ${missingSeq}. Nothing was executed; ` +
-        "restore the entry from a backup and redrive the run, or start a new one.",
+        "restore the entry from a backup and retry the run, or start a new one.",
     );
     this.runId = runId;
     this.missingSeq = missingSeq;

@@ -250,7 +250,7 @@ export interface MachineStore {
   note(key: string, seq: number, problem: string): Promise<boolean>;
 
   /** Dead timers of the instance are pending again. Answers how many. */
-  redriveTimers(key: string): Promise<number>;
+  retryTimers(key: string): Promise<number>;
 
   /** Newest first, by pages. */
   list(filter: InstanceFilter, page: { readonly limit: number; readonly before?: string }): Promise<InstancePage>;

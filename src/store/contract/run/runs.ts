@@ -15,7 +15,7 @@ import type { Orphan, OrphanFilter, RecoveryDecision } from "../claim/recovery.j
 import type { Given, JournalEntry } from "../journal/journal.js";
 import type { Transaction } from "../transaction.js";
 import type { Misfit, MisfitReview, MisfitReviewed } from "./misfits.js";
-import type { Redrive, RedriveAnswer } from "./redrive.js";
+import type { RetryAnswer, RetryCall } from "./retry.js";
 
 export type InsertAnswer =
   | { readonly outcome: "inserted"; readonly runId: string }
@@ -338,10 +338,11 @@ export interface RunStore {
   nextDue(groupIds: readonly number[]): Promise<number | null>;
 
   /**
-   * Opens failed, dead and quarantined runs again, with those of their tasks that did not succeed: of the skipped ones only
-   * those behind another that is opened. From the start, a run begins anew with new tasks. Answers stand in the order of the ids.
+   * Retries failed, dead and quarantined runs, with those of their tasks that did not succeed; of the skipped tasks only those
+   * behind another that is retried. From the start, a run begins again with new tasks. Answers are in the order of the ids.
+   * The journal gets an entry of kind `retried` (or `start`); an entry of kind `retry` is a failed attempt of the run itself.
    */
-  redrive(runIds: readonly string[], options: Redrive): Promise<readonly RedriveAnswer[]>;
+  retry(runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]>;
 
   /** With its tasks: those that run are asked for, and it ends when they have. */
   cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;

@@ -35,7 +35,7 @@ export interface TimeoutRecord extends TimeoutKey {
   /** Who claimed it last, and until when; null when nobody did or it was released. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
-  /** Given up after too many failures: nobody tries it until it is redriven or scheduled anew. */
+  /** Given up after too many failures: nobody tries it until it is retried or scheduled anew. */
   readonly dead: boolean;
   /** What the last failure said. */
   readonly problem: string | null;
@@ -97,7 +97,7 @@ export interface TimeoutTable {
     page: { readonly limit: number; readonly after?: string },
   ): Promise<readonly TimeoutRecord[]>;
   /** One that was given up is due now, its attempts forgotten. False: it is not one. */
-  redrive(key: TimeoutKey): Promise<boolean>;
+  retry(key: TimeoutKey): Promise<boolean>;
 
   /**
    * Calls back when somebody, here or in another process, has scheduled one that is due in so many ms and sooner than what was told

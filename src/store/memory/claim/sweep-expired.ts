@@ -228,10 +228,10 @@ function holdersOf(tables: Tables, { id, epoch, owner }: ExpiredRow, crashes: nu
 function restartsOf(tables: Tables, row: RunRow, policy: Recovery): number | null {
   if (policy !== "restart" || row.counts || row.pending > 0) return null;
   const starts = [...(tables.journal.get(row.id)?.values() ?? [])].filter(
-    ({ kind }) => kind === "start" || kind === "redriven",
+    ({ kind }) => kind === "start" || kind === "retried",
   );
   if (starts.length === 0) return null;
-  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "retried" || name !== "recovery");
   const restarts = starts.slice(begun + 1).filter(({ kind }) => kind === "start").length;
   const taken = takenOf(tables, row.id).filter(({ outcome }) => outcome === "restarted");
   return restarts === 0 ? 0 : taken.slice(-restarts).filter((one) => !wasLost(tables, one)).length;

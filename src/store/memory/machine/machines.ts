@@ -86,7 +86,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       tables.instances.set(key, { ...row, problem });
       return true;
     },
-    async redriveTimers(key) {
+    async retryTimers(key) {
       refuse(checkUuid("key", key));
       const dead = timersOf(tables, key).filter(({ state }) => state === "dead");
       const nowUs = tables.nowUs();

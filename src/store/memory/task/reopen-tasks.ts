@@ -1,7 +1,7 @@
 // Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them.
 
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
-import type { Redrive } from "../../contract/run/redrive.js";
+import type { RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { moveRun } from "../run/move-run.js";
 import { nextGeneration } from "../run/next-generation.js";
@@ -13,7 +13,7 @@ import { tasksOf, taskTree } from "./task-tree.js";
 const TRIED_AGAIN: readonly RunState[] = ["failed", "dead", "quarantined", "cancelled"];
 
 /** Failed and cancelled tasks, and skipped ones behind them; what each waits for is counted anew. */
-export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, callId }: Redrive, nowUs: number): void {
+export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, callId }: RetryCall, nowUs: number): void {
   const tree = [...new Set(roots.flatMap((root) => taskTree(tables, root)))];
   const tasks = tree.filter((row) => !roots.includes(row));
   const opened = new Set(tasks.filter(({ state }) => TRIED_AGAIN.includes(state)));
@@ -39,7 +39,7 @@ export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, call
     row.availableAtUs = nowUs + position;
     moveRun(tables, row, needs > 0 ? "blocked" : "waiting");
     tables.ready.add(row);
-    appendEntry(tables, row, { kind: "redriven", name: by, key: callId, payload: null }, nowUs);
+    appendEntry(tables, row, { kind: "retried", name: by, key: callId, payload: null }, nowUs);
     forget(tables, row.id, "cancel");
     if (row.parentId !== null) forget(tables, row.parentId, `child:${row.id}`);
   }

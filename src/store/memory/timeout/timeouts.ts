@@ -65,7 +65,7 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       const later = sorted.filter(({ instance }) => compareText(instance, after) > 0);
       return later.slice(0, Math.max(limit, 0)).map(timeoutRecord);
     },
-    async redrive(key) {
+    async retry(key) {
       refuse(checkTimeoutKey(key));
       const row = tables.timeouts.get(keyOf(key));
       if (!row || row.dueAtUs !== null) return false;

@@ -66,7 +66,7 @@ const restarts = (s: string) => `(
             select count(*) from ${s}.journal k
             where k.run_id = x.id and k.kind = 'start' and k.seq > coalesce((
               select max(m.seq) from ${s}.journal m
-              where m.run_id = x.id and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))), 0))) k
+              where m.run_id = x.id and (m.kind = 'retried' or (m.kind = 'start' and m.name <> 'recovery'))), 0))) k
         where not ${wasLost(s)})`;
 
 /**

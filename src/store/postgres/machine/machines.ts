@@ -56,8 +56,8 @@ const noteProblem = statement(
 update ${s}.instances set problem = $3 where key = $1 and seq = $2 and problem is distinct from $3 returning key`,
 );
 
-const redriveTimers = statement(
-  "redrive_timers",
+const retryTimers = statement(
+  "retry_timers",
   ({ schema: s, now }) => `
 update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at, ${now}), claimed_until = null
 where instance = $1 and state = 'dead' returning claim_group`,
@@ -158,9 +158,9 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
       refuse(checkText("problem", problem));
       return (await db.run(noteProblem, [key, seq, problem])).length > 0;
     },
-    async redriveTimers(key) {
+    async retryTimers(key) {
       refuse(checkUuid("key", key));
-      const rows = await db.run<{ claim_group: number }>(redriveTimers, [key]);
+      const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
       hints.tell(rows.map(({ claim_group }) => claim_group));
       return rows.length;
     },

@@ -1,4 +1,4 @@
-// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (redrive-runs.ts).
+// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (retry-runs.ts).
 // When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
 
 import { unnest } from "../connection/batch.js";
@@ -59,7 +59,7 @@ with recursive roots as materialized (
   where r.id in (select id from roots)
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, at)
-  select o.id, o.seq, 0, 'redriven', $2::text, $3::text, t.now from o, t
+  select o.id, o.seq, 0, 'retried', $2::text, $3::text, t.now from o, t
 ), forgotten as (
   delete from ${s}.inbox i using tree
   where tree.id in (select id from opened)

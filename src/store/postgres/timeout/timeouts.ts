@@ -78,8 +78,8 @@ select ${timeoutColumns("o")} from ${s}.timeouts o
 where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3 order by o.instance limit $4`,
 );
 
-const redriveTimeout = statement(
-  "redrive_timeout",
+const retryTimeout = statement(
+  "retry_timeout",
   ({ schema: s, now }) => `
 update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, released_token = null
 where ${KEY} and o.due_at is null returning o.instance`,
@@ -130,11 +130,11 @@ export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
       refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
       return (await db.run<TimeoutRow>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)])).map(recordOf);
     },
-    async redrive(key) {
+    async retry(key) {
       refuse(checkTimeoutKey(key));
-      const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
-      if (redriven) await hints.tell(key, 0);
-      return redriven;
+      const retried = (await db.run(retryTimeout, valuesOf(key))).length > 0;
+      if (retried) await hints.tell(key, 0);
+      return retried;
     },
     onScheduled: (of, listener) => hints.listen(of, listener),
   };

@@ -250,7 +250,7 @@ export const crashCases = cases("crashes", {
   "a suspect that is opened again is none": async (s) => {
     const id = await crashedTwice(s, { crashLimit: 3 });
     await crash(s, await node(s), [id]);
-    await s.store.runs.redrive([id], { by: "ann", callId: s.token(), fromStart: false });
+    await s.store.runs.retry([id], { by: "ann", callId: s.token(), fromStart: false });
     matches(await s.claimOne(), { runId: id, suspect: false, crashes: 1 }, "claim");
   },
 });

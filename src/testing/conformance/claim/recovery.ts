@@ -114,7 +114,7 @@ export const recoveryCases = cases("recovery", {
     matches(await crash(), { outcome: "restarted" }, "first");
     matches(await crash(), { outcome: "restarted" }, "second");
     matches(await crash(), { outcome: "dead" }, "third");
-    await s.store.runs.redrive([id], { fromStart: false, by: "ann", callId: s.token() });
+    await s.store.runs.retry([id], { fromStart: false, by: "ann", callId: s.token() });
     matches(await crash(), { outcome: "restarted" }, "opened again, it may as often as before");
   },
 

@@ -115,7 +115,7 @@ export const breakerCases = cases("breakers", {
 
   "a run that was opened again counts by its new end": async (s) => {
     const last = await end(s, "failed", "failed", "failed");
-    await s.store.runs.redrive([last], { by: "me", callId: s.token(), fromStart: false });
+    await s.store.runs.retry([last], { by: "me", callId: s.token(), fromStart: false });
     same((await read(s)).state, "closed", "while it is open again");
     await s.accept(await s.claimOne(), [fail()]);
     same((await read(s)).opening, `${last}:1`, "failed again");

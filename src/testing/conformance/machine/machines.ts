@@ -302,7 +302,7 @@ export const machineCases = cases("machines", {
     await s.advance(1);
     const free = async () => (await s.store.machines.claimTimers(claim(s))).timers.map(({ id }) => id);
     same(await free(), [anew.id], "set anew");
-    same(await s.store.machines.redriveTimers(one.key), 1, "opened");
+    same(await s.store.machines.retryTimers(one.key), 1, "opened");
     same(await free(), [dies.id], "opened again");
   },
 
@@ -324,7 +324,7 @@ export const machineCases = cases("machines", {
     );
     await s.advance(PAST_MS);
     same((await s.store.machines.claimTimers(claim(s))).timers, [], "not taken any more");
-    same(await s.store.machines.redriveTimers(one.key), 1, "opened");
+    same(await s.store.machines.retryTimers(one.key), 1, "opened");
     same(
       (await s.store.machines.claimTimers(claim(s))).timers.map(({ attempts }) => attempts),
       [1],

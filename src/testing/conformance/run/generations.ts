@@ -1,7 +1,7 @@
 // Generations: a run that begins anew by itself, and one that an operator opens again (S16).
 
 import type { Effect } from "../../../kernel/run/effect.js";
-import type { Redrive } from "../../../store/contract/run/redrive.js";
+import type { RetryCall } from "../../../store/contract/run/retry.js";
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
 import { append, complete, fail, LONG_MS, payload, retry, type Scene, take } from "../scene.js";
@@ -12,7 +12,7 @@ const anew = (input: unknown, reopen: readonly string[] = []): Effect => ({
   reopen,
 });
 const CALL = "00000000-0000-4000-8000-00000000000a";
-const redrive = (options: Partial<Redrive> = {}): Redrive => ({
+const retryCall = (options: Partial<RetryCall> = {}): RetryCall => ({
   by: "ann",
   callId: CALL,
   fromStart: false,
@@ -68,13 +68,13 @@ export const generationCases = cases("generations", {
     for (const as of ["failed", "dead", "quarantined"] as const) {
       const claim = await s.start();
       await s.accept(claim, [append("a"), fail(as)]);
-      same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "answer");
+      same(await s.store.runs.retry([claim.runId], retryCall()), [{ outcome: "retried" }], "answer");
       matches(
         await s.run(claim.runId),
         { state: "waiting", generation: 1, baseSeq: 0, seq: 4, endedAt: null, failures: 0, crashes: 0 },
         "record",
       );
-      same(await s.log(claim.runId), ["start", "step", as, "redriven"], "log");
+      same(await s.log(claim.runId), ["start", "step", as, "retried"], "log");
       const last = (await entries(s, claim.runId)).at(-1)!;
       matches(last, { name: "ann", key: CALL, payload: null, epoch: 0 }, "who opened it");
       const next = await s.claimOne();
@@ -87,19 +87,19 @@ export const generationCases = cases("generations", {
     const claim = await s.start();
     await s.accept(claim, [fail()]);
     const note = payload("go back");
-    const problem = await s.store.runs.redrive([claim.runId], redrive({ fromStart: true, note })).then(
+    const problem = await s.store.runs.retry([claim.runId], retryCall({ fromStart: true, note })).then(
       () => null,
       (error) => error.code,
     );
     same(problem, "INVALID_INPUT", "from the start");
-    await s.store.runs.redrive([claim.runId], redrive({ note }));
-    matches((await entries(s, claim.runId)).at(-1)!, { kind: "redriven", name: "ann", payload: note }, "entry");
+    await s.store.runs.retry([claim.runId], retryCall({ note }));
+    matches((await entries(s, claim.runId)).at(-1)!, { kind: "retried", name: "ann", payload: note }, "entry");
   },
 
   "from the start: the same input, an empty log": async (s) => {
     const claim = await s.start({ input: payload("first") });
     await s.accept(claim, [append("a"), fail()]);
-    await s.store.runs.redrive([claim.runId], redrive({ fromStart: true }));
+    await s.store.runs.retry([claim.runId], retryCall({ fromStart: true }));
     const next = await s.claimOne();
     matches(next, { seq: 4, baseSeq: 3, generation: 1 }, "claim");
     same(next.input, payload("first"), "input");
@@ -114,11 +114,11 @@ export const generationCases = cases("generations", {
     const waiting = await s.insert({ delayMs: LONG_MS });
     const unknown = "00000000-0000-7000-8000-00000000000b";
     same(
-      await s.store.runs.redrive([done.runId, failed.runId, waiting.id, unknown, "?"], redrive()),
+      await s.store.runs.retry([done.runId, failed.runId, waiting.id, unknown, "?"], retryCall()),
       [
-        { outcome: "not ended so", state: "completed" },
-        { outcome: "redriven" },
-        { outcome: "not ended so", state: "waiting" },
+        { outcome: "not retryable", state: "completed" },
+        { outcome: "retried" },
+        { outcome: "not retryable", state: "waiting" },
         { outcome: "unknown" },
         { outcome: "unknown" },
       ],
@@ -131,12 +131,12 @@ export const generationCases = cases("generations", {
     const claim = await s.start();
     await s.accept(claim, [fail()]);
     for (let i = 0; i < 2; i++)
-      same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "answer");
+      same(await s.store.runs.retry([claim.runId], retryCall()), [{ outcome: "retried" }], "answer");
     same((await s.run(claim.runId)).generation, 1, "generation");
     const next = await s.claimOne();
-    same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "while it runs");
+    same(await s.store.runs.retry([claim.runId], retryCall()), [{ outcome: "retried" }], "while it runs");
     await s.accept(next, [fail()]);
-    await s.store.runs.redrive([claim.runId], redrive({ callId: "00000000-0000-4000-8000-00000000000c" }));
+    await s.store.runs.retry([claim.runId], retryCall({ callId: "00000000-0000-4000-8000-00000000000c" }));
     same((await s.run(claim.runId)).generation, 2, "generation after another call");
   },
 
@@ -147,7 +147,7 @@ export const generationCases = cases("generations", {
     same(await s.store.runs.cancel(claim.runId, { by: "bob" }), { outcome: "requested" }, "cancel");
     await s.accept(claim, [fail()]);
     same(await s.unreadKeys(claim.runId), [], "unread while ended");
-    await s.store.runs.redrive([claim.runId], redrive());
+    await s.store.runs.retry([claim.runId], retryCall());
     same(await s.unreadKeys(claim.runId), [message.key], "unread");
     await s.claimOne();
     same(await s.store.runs.cancel(claim.runId, { by: "bob" }), { outcome: "requested" }, "cancel again");

@@ -215,8 +215,8 @@ export const misfitCases = cases("misfits", {
       matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its parent");
       same((await s.store.runs.reconcile({ env: s.env })).replayed, 0, "counts that were wrong");
       const options = { by: "ann", callId: s.token(), fromStart: false };
-      same(await s.store.runs.redrive([run.id], options), [{ outcome: "redriven" }], "opened again");
-      same(await s.store.runs.redrive([run.id], options), [{ outcome: "redriven" }], "the same call");
+      same(await s.store.runs.retry([run.id], options), [{ outcome: "retried" }], "opened again");
+      same(await s.store.runs.retry([run.id], options), [{ outcome: "retried" }], "the same call");
       same((await s.run(run.id)).generation, 1, "opened once");
       await s.accept(await claimOneAs(s, one), [complete]);
       matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "its parent after the end");

@@ -131,8 +131,8 @@ export const taskOperationCases = cases("tasks", {
     const woken = await s.claimOne();
     await s.accept(woken, [fail()]);
     const call = { by: "me", callId: s.token(), fromStart: false };
-    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "answer");
-    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "the same call");
+    same(await s.store.runs.retry([parent.runId], call), [{ outcome: "retried" }], "answer");
+    same(await s.store.runs.retry([parent.runId], call), [{ outcome: "retried" }], "the same call");
     const opened = ids.filter((id) => id !== good?.runId);
     same(await states(s, opened), ["waiting", "blocked", "blocked"], "opened");
     same(await Promise.all(opened.map(async (id) => (await s.run(id)).pending)), [0, 1, 1], "pending");
@@ -146,17 +146,17 @@ export const taskOperationCases = cases("tasks", {
     await s.accept(some(second, "second"), [fail("dead")]);
     const [id, other] = [some(ids[0], "first"), some(ids[1], "second")];
     const call = () => ({ by: "me", callId: s.token(), fromStart: false });
-    same(await s.store.runs.redrive([id], call()), [{ outcome: "task", of: parent.runId }], "alone");
+    same(await s.store.runs.retry([id], call()), [{ outcome: "task", of: parent.runId }], "alone");
     same(
-      await s.store.runs.redrive([id], { ...call(), fromStart: true }),
+      await s.store.runs.retry([id], { ...call(), fromStart: true }),
       [{ outcome: "task", of: parent.runId }],
       "anew",
     );
     same(await states(s, ids), ["failed", "dead"], "untouched");
     const woken = await s.claimOne();
     await s.accept(woken, [fail()]);
-    const all = await s.store.runs.redrive([id, parent.runId, other], call());
-    same(all, [{ outcome: "redriven" }, { outcome: "redriven" }, { outcome: "redriven" }], "together");
+    const all = await s.store.runs.retry([id, parent.runId, other], call());
+    same(all, [{ outcome: "retried" }, { outcome: "retried" }, { outcome: "retried" }], "together");
     matches(await s.run(parent.runId), { state: "waiting", pending: 2 }, "parent");
     same(await Promise.all(ids.map(async (one) => (await s.run(one)).generation)), [1, 1], "opened once");
   },
@@ -166,7 +166,7 @@ export const taskOperationCases = cases("tasks", {
     await s.accept(await one(s), [fail()]);
     const woken = await s.claimOne();
     await s.accept(woken, [fail()]);
-    await s.store.runs.redrive([parent.runId], { by: "me", callId: s.token(), fromStart: true });
+    await s.store.runs.retry([parent.runId], { by: "me", callId: s.token(), fromStart: true });
     matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "parent");
     same((await claimTasks(s)).length, 0, "nothing of the old generation is opened");
   },
@@ -185,8 +185,8 @@ export const taskOperationCases = cases("tasks", {
     await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
     matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead");
     const call = { by: "me", callId: s.token(), fromStart: true };
-    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "answer");
-    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "the same call");
+    same(await s.store.runs.retry([parent.runId], call), [{ outcome: "retried" }], "answer");
+    same(await s.store.runs.retry([parent.runId], call), [{ outcome: "retried" }], "the same call");
     same(await states(s, [old[0]!.id, old[1]!.id]), ["running", "cancelled"], "what it left");
     same(await s.unreadKeys(late.runId), ["cancel"], "the one that runs is asked to end");
     await s.advance(1);

@@ -2,9 +2,9 @@
 
 import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkRedrive } from "../../check/run/redrive.js";
+import { checkRetry } from "../../check/run/retry.js";
 import { refuse } from "../../check/value.js";
-import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -21,7 +21,7 @@ const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))
  * for the run's end is unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
-export const redriveRuns = statement("redrive_runs", (d) => {
+export const retryRuns = statement("retry_runs", (d) => {
   const { schema: s, now } = d;
   return `
 with t as materialized (select ${now} as now
@@ -39,7 +39,7 @@ with t as materialized (select ${now} as now
   returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
-  select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
+  select o.id, o.seq, 0, case when $2::bool then 'start' else 'retried' end, $3::text, $4::text,
     case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
   from o cross join t
   left join lateral (select codec, data from ${s}.journal j where j.run_id = o.id and j.seq = o.old_base + 1 limit 1) j on true
@@ -64,25 +64,25 @@ interface Row {
   mine: boolean;
 }
 
-export async function redrive(
+export async function retry(
   db: Database,
   runIds: readonly string[],
-  options: Redrive,
-): Promise<readonly RedriveAnswer[]> {
-  refuse(checkRedrive(runIds, options));
+  options: RetryCall,
+): Promise<readonly RetryAnswer[]> {
+  refuse(checkRetry(runIds, options));
   const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
   if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
   const rows =
-    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
+    known.length === 0 ? [] : await db.run<Row>(retryRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
   const opens = ({ state, task_of }: Row) =>
-    reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
+    isRetryable(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return runIds.map((id): RedriveAnswer => {
+  return runIds.map((id): RetryAnswer => {
     const row = byId.get(id);
     if (!row) return { outcome: "unknown" };
     if (row.task_of !== null && !row.mine && !opens(row)) return { outcome: "task", of: row.task_of };
-    return reopens(row.state) || row.mine ? { outcome: "redriven" } : { outcome: "not ended so", state: row.state };
+    return isRetryable(row.state) || row.mine ? { outcome: "retried" } : { outcome: "not retryable", state: row.state };
   });
 }

@@ -8,7 +8,7 @@ onBothStores((bench) => {
   test.for([
     ["last", "not yet"],
     ["start", "The child run ended failed."],
-  ] as const)("a child that failed and was redriven from %s does not break its parent", async ([from, message]) => {
+  ] as const)("a child that failed and was retried from %s does not break its parent", async ([from, message]) => {
     let broken = true;
     const child = workflow(`child-${from}`, async (ctx) => {
       await ctx.step("try", { retry: 1 }, () => {
@@ -31,7 +31,7 @@ onBothStores((bench) => {
     const second = await bench.open({ programs: [child] });
     await expect.poll(() => state(childId)).toBe("failed");
     broken = false;
-    expect(await second.dead.redrive([childId], { from })).toEqual([{ outcome: "redriven" }]);
+    expect(await second.dead.retry([childId], { from })).toEqual([{ outcome: "retried" }]);
     await second.run(childId).result({ timeout: "5s" });
     const third = await bench.open({ programs: [parent] });
     expect(await third.run(run.id).result({ timeout: "5s" })).toBe(message);

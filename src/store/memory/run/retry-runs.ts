@@ -1,9 +1,9 @@
 // Opens ended runs again, for an operator: from where they were, or from their start.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkRedrive } from "../../check/run/redrive.js";
+import { checkRetry } from "../../check/run/retry.js";
 import { refuse } from "../../check/value.js";
-import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
@@ -15,11 +15,11 @@ import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
 import { nextGeneration } from "./next-generation.js";
 
-export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
-  refuse(checkRedrive(runIds, options));
+export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
+  refuse(checkRetry(runIds, options));
   const nowUs = tables.nowUs();
   if (!options.fromStart) reopenTasks(tables, rootsOf(tables, runIds), options, nowUs);
-  return runIds.map((id): RedriveAnswer => {
+  return runIds.map((id): RetryAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
     const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
@@ -27,21 +27,21 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
     // A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was.
     const opens = of === null || (row.state === "quarantined" && !options.fromStart);
     if (!opens && !mine) return { outcome: "task", of: of! };
-    if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
+    if (!isRetryable(row.state) && !mine) return { outcome: "not retryable", state: row.state };
     if (!mine) open(tables, row, options, nowUs);
-    return { outcome: "redriven" };
+    return { outcome: "retried" };
   });
 }
 
 /** Those that will be opened. */
 function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
   const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
-  return rows.filter((row) => reopens(row.state) && taskOf(tables, row) === null);
+  return rows.filter((row) => isRetryable(row.state) && taskOf(tables, row) === null);
 }
 
 /** Those that are to begin anew and have tasks under way, by id. */
-export function busyRuns(tables: Tables, runIds: readonly string[], options: Redrive): RunRow[] {
-  refuse(checkRedrive(runIds, options));
+export function busyRuns(tables: Tables, runIds: readonly string[], options: RetryCall): RunRow[] {
+  refuse(checkRetry(runIds, options));
   const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
   return busy.sort((a, b) => compareText(a.id, b.id));
 }
@@ -58,7 +58,7 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
   return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
 }
 
-function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
+function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: RetryCall, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   nextGeneration(row);
   row.availableAtUs = nowUs;
@@ -67,7 +67,7 @@ function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redr
     row.baseSeq = row.seq;
     row.pending = 0;
   }
-  const kind = fromStart ? "start" : "redriven";
+  const kind = fromStart ? "start" : "retried";
   appendEntry(
     tables,
     row,
