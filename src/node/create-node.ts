@@ -92,10 +92,10 @@ export class Node implements AsyncDisposable {
   /** `listening`: who ends the process with it. */
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
-    const { store, programs: listed, codecs, bus, logger, flow: { claims } = {}, definitions } = options;
-    const programs = definitionsOf(listed);
-    const { strategies, tasks } = definitions ?? {};
     const read = readNodeOptions(options);
+    const { store, programs: listed, codecs, bus, logger } = options;
+    const { flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
+    const programs = definitionsOf(listed);
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = read.id ?? `node-${world.token().slice(0, 8)}`;

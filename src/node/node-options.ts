@@ -10,6 +10,7 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
+import { isGroup } from "../kernel/setting/option-names.js";
 import type { FlowSettings, RecoverySettings, Settings, TimingOptions } from "../kernel/setting/setting-options.js";
 import { resolveSettings } from "../kernel/setting/settings.js";
 import type { AnyDefinition } from "../program/definition.js";
@@ -141,9 +142,8 @@ export async function withEnvironment(
   environment?: Readonly<Record<string, string | undefined>>,
 ): Promise<FoundNodeOptions> {
   const { env, stack, flow, identity } = options;
-  if (typeof (identity ?? {}) !== "object") {
-    throw new InvalidInput("identity", 'must be an object, like { id: "worker-1" }');
-  }
+  // What is not an object is refused later, together with everything else that is wrong.
+  if ([identity, flow].some((group) => group !== undefined && !isGroup(group))) return options as FoundNodeOptions;
   const { id, name, build } = identity ?? {};
   const given = Object.entries({ id, name, env, stack, build, mode: flow?.mode });
   const found = await findIdentity(Object.fromEntries(given.filter(([, value]) => value !== undefined)), environment);

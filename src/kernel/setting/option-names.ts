@@ -12,6 +12,10 @@ export function checkNames(options: object, names: OptionNames, problems: Map<st
   }
 }
 
+export function isGroup(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function checkGroup(
   group: string,
   value: unknown,
@@ -19,7 +23,7 @@ function checkGroup(
   problems: Map<string, string>,
 ): void {
   const list = Object.keys(names).join(", ");
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isGroup(value)) {
     problems.set(group, `${group} must be an object; its options are ${list}`);
     return;
   }
