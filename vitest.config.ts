@@ -10,7 +10,10 @@ export default defineConfig({
     alias: [
       { find: /^holdfast$/, replacement: src("index.ts") },
       { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
-      { find: /^holdfast\/(embedded|testing|compat|machine)$/, replacement: src("$1/index.ts") },
+      {
+        find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|testing|compat)$/,
+        replacement: src("$1/index.ts"),
+      },
     ],
   },
   test: {

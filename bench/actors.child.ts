@@ -1,6 +1,7 @@
 // An idle node in a process of its own: reports when an episode started by an event begins.
 
-import { actor, createNode, event, expectation, on } from "../src/index.js";
+import { actor, expectation } from "../src/actor/index.js";
+import { createNode, event, on } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";
 
 const [url, schema] = process.argv.slice(2) as [string, string];
@@ -15,6 +16,6 @@ const limited = actor("limited", {
   expectations: { seen: expectation({ on: [on(pickedUpInTurn)] }, seen) },
 });
 
-await createNode({ store: postgres(url, { schema }), programs: [free, limited], identity: "idle" });
+await createNode({ store: postgres(url, { schema }), programs: [free, limited], identity: { id: "idle" } });
 process.on("disconnect", () => process.exit(0));
 process.send!("ready");

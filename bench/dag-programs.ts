@@ -1,6 +1,6 @@
 // The DAGs that are measured: five diamonds in a row, and two tasks one after the other on different nodes.
 
-import { type AnyTask, dag, task } from "../src/index.js";
+import { type AnyTask, dag, task } from "../src/dag/index.js";
 
 function diamonds(): Record<string, AnyTask> {
   const tasks: Record<string, AnyTask> = {};

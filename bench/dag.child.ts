@@ -15,7 +15,7 @@ const programs = part === "row" ? [row] : [some];
 const node = await createNode({
   store: postgres(url, { schema }),
   programs,
-  identity: `bench-${process.pid}`,
+  identity: { id: `bench-${process.pid}` },
   concurrency: 250,
 });
 if (part === "row") {

@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { append, graph, state } from "../src/index.js";
+import { append, graph, state } from "../src/graph/index.js";
 import { systemWorld } from "../src/kernel/system-world.js";
 import { createNode } from "../src/node/create-node.js";
 import type { NodeEvents } from "../src/node/node-events.js";

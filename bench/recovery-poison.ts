@@ -25,7 +25,7 @@ export async function poisonBesideInnocents(url: string, nodes: number, say: Say
   let crashes = 0;
   const supervise = async (identity: string): Promise<void> => {
     while (!over) {
-      const child = await fleet.spawn({ identity });
+      const child = await fleet.spawn({ identity: { id: identity } });
       while (!over && child.exitCode === null && child.signalCode === null) await pass(20);
       if (!over) crashes++;
       if (!over) await pass(RESTART_MS);

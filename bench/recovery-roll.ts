@@ -26,14 +26,16 @@ export interface Rolled {
 
 export async function rollForwardAndBack(url: string, say: Say): Promise<Rolled> {
   await using fleet = await Fleet.open(url);
-  let nodes = await Promise.all(Array.from({ length: NODES }, () => fleet.spawn({ version: 1, build: "one" })));
+  let nodes = await Promise.all(
+    Array.from({ length: NODES }, () => fleet.spawn({ version: 1, identity: { build: "one" } })),
+  );
   const stop = new AbortController();
   const loaded = load(fleet, stop.signal);
   const roll = async (version: 1 | 2) => {
     const rolled: ChildProcess[] = [];
     for (const old of nodes) {
       // The new process is up before the old one stops, as a supervisor does it.
-      rolled.push(await fleet.spawn({ version, build: version === 1 ? "one" : "two" }));
+      rolled.push(await fleet.spawn({ version, identity: { build: version === 1 ? "one" : "two" } }));
       await pass(BETWEEN_MS);
       await end(old, "SIGTERM");
     }
@@ -50,7 +52,7 @@ export async function rollForwardAndBack(url: string, say: Say): Promise<Rolled>
   const before = await settled(fleet, performance.now() + 8_000);
   const waitingForCode = open(before) + (before["quarantined"] ?? 0);
   // Runs that the newer code has advanced need that code again.
-  await fleet.spawn({ version: 2, build: "two" });
+  await fleet.spawn({ version: 2, identity: { build: "two" } });
   const after = await settled(fleet, until);
   const runs = Object.values(after).reduce((sum, n) => sum + n, 0);
   const count = (state: string) => after[state] ?? 0;

@@ -8,7 +8,7 @@ export interface ChildConfig {
   readonly url: string;
   readonly schema: string;
   readonly version: 1 | 2;
-  readonly options: Partial<Pick<NodeOptions, "identity" | "concurrency" | "build">>;
+  readonly options: Partial<Pick<NodeOptions, "identity" | "concurrency">>;
 }
 
 // By the environment: arguments are readable by every user of the machine, and the URL has a password.

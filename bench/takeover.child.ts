@@ -19,7 +19,7 @@ const order = workflow("takeover", async (ctx, hangs: boolean) => {
 });
 
 const store = postgres(url);
-const node = await createNode({ store, programs: [order], identity: name });
+const node = await createNode({ store, programs: [order], identity: { id: name } });
 process.on("SIGTERM", async () => {
   await node.stop({ grace: "5s" });
   await store.close();

@@ -11,6 +11,6 @@ const program = workflow("picked-up", { on: [on(pickedUp)] }, async () => {
   process.send!({ at: String(process.hrtime.bigint()) });
 });
 
-await createNode({ store: postgres(url, { schema }), programs: [program], identity: "idle" });
+await createNode({ store: postgres(url, { schema }), programs: [program], identity: { id: "idle" } });
 process.on("disconnect", () => process.exit(0));
 process.send!("ready");

@@ -17,7 +17,7 @@ const pickedUp = workflow("picked-up", async (ctx) => {
   process.send!({ runId: ctx.runId, at: String(process.hrtime.bigint()) });
 });
 
-await createNode({ store: postgres(url, { schema }), programs: [pickedUp], identity: "idle" });
+await createNode({ store: postgres(url, { schema }), programs: [pickedUp], identity: { id: "idle" } });
 process.on("message", () => process.send!({ sent }));
 process.on("disconnect", () => process.exit(0));
 process.send!({ sent });

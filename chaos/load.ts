@@ -33,7 +33,7 @@ export class Load {
 
   async start(): Promise<void> {
     // It works on nothing, but keeps house like any node.
-    this.#node = await createNode({ store: this.#store, programs: [], identity: "client", ...SETTINGS });
+    this.#node = await createNode({ store: this.#store, programs: [], identity: { id: "client" }, ...SETTINGS });
     this.#running = this.#loop();
   }
 

@@ -57,8 +57,7 @@ async function kill(): Promise<void> {
 const node = await createNode({
   store: postgres(url, STORE_SETTINGS),
   programs: Object.values(programsWith(effect, version, kill)),
-  identity: name,
-  build: `v${version}`,
+  identity: { id: name, build: `v${version}` },
   ...SETTINGS,
   ...(foreign && FOREIGN_SETTINGS),
   signals: false,

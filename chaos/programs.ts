@@ -1,22 +1,10 @@
 // The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs; episodes.
 // There are two versions of the code, and a run that kills its process.
 
-import {
-  actor,
-  append,
-  type Context,
-  dag,
-  each,
-  expectation,
-  graph,
-  type NodeContext,
-  type StepInfo,
-  signal,
-  state,
-  strategy,
-  task,
-  workflow,
-} from "../src/index.js";
+import { actor, expectation, strategy } from "../src/actor/index.js";
+import { dag, each, task } from "../src/dag/index.js";
+import { append, graph, type NodeContext, state } from "../src/graph/index.js";
+import { type Context, type StepInfo, signal, workflow } from "../src/index.js";
 
 /** A step that was begun: by whom, under which claim. What it returns, too, so that the journal tells which try it was. */
 export interface Mark {

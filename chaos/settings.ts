@@ -3,19 +3,14 @@
 /** Kills are many here; seven in a row of one run without progress, by chance alone, happen once in thousands of minutes. */
 export const SETTINGS = {
   concurrency: 20,
-  lease: "2s",
-  renewEvery: 600,
-  housekeeping: 500,
-  crashLimit: 7,
+  timing: { lease: "2s", renewEvery: 600, housekeeping: 500 },
+  recovery: { crashLimit: 7 },
 } as const;
 
 /** A node of another env that would take everything at once, if what it finds were its own. */
 export const FOREIGN_SETTINGS = {
   env: "elsewhere",
-  lease: 200,
-  renewEvery: 50,
-  housekeeping: 100,
-  presenceGrace: 0,
+  timing: { lease: 200, renewEvery: 50, housekeeping: 100, presenceGrace: 0 },
 } as const;
 
 export const STORE_SETTINGS = { queryTimeout: "3s" } as const;

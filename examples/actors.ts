@@ -1,5 +1,6 @@
 // An actor watches resources, asks a model in single moves, and stays within its budget.
-import { actor, createNode, event, expectation, manual, on, strategy } from "holdfast";
+import { createNode, event, manual, on } from "holdfast";
+import { actor, expectation, strategy } from "holdfast/actor";
 import { memoryStore } from "holdfast/memory";
 
 const updated = event<{ kind: "disk" | "cpu"; resourceId: string; used: number }>()("resource.updated");

@@ -22,8 +22,8 @@ const cluster = (identity: string) =>
   createNode({
     store: memoryStore(),
     programs: [sync],
-    identity,
-    claims: { adapter: tableClaims(pool), lease: "5s" },
+    identity: { id: identity },
+    flow: { claims: { adapter: tableClaims(pool), lease: "5s" } },
   });
 const [east, west] = await Promise.all([cluster("east"), cluster("west")]);
 const runs = await Promise.all([east, west].map((node) => node.start(sync, undefined, { key: "sync:customer-7" })));

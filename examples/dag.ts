@@ -1,5 +1,6 @@
 // Tasks that need each other's results, each a run of its own on any node: a fan-out, a parallel branch, a rule where they join.
-import { createNode, dag, each, noneFailed, type TaskContext, task } from "holdfast";
+import { createNode } from "holdfast";
+import { dag, each, noneFailed, type TaskContext, task } from "holdfast/dag";
 import { memoryStore } from "holdfast/memory";
 
 interface Day {

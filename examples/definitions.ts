@@ -1,5 +1,7 @@
 // Programs as data: an actor and a DAG of its episodes, saved while the node runs, from names that its code knows.
-import { createNode, event, type Strategies, type Tasks } from "holdfast";
+import { createNode, event } from "holdfast";
+import type { Strategies } from "holdfast/actor";
+import type { Tasks } from "holdfast/dag";
 import { memoryStore } from "holdfast/memory";
 
 const strategies: Strategies = {
@@ -12,7 +14,7 @@ const tasks: Tasks = {
   report: (_ctx, needs: { first: string; hosts: string[] }) => `${needs.first} (1 of ${needs.hosts.length})`,
 };
 
-await using node = await createNode({ store: memoryStore(), programs: [], strategies, tasks });
+await using node = await createNode({ store: memoryStore(), programs: [], definitions: { strategies, tasks } });
 
 const loaded = (name: string) =>
   new Promise<void>((resolve) => node.on("definition.loaded", (one) => one.name === name && resolve()));

@@ -9,7 +9,7 @@ const store = postgres(process.env["HOLDFAST_DATABASE_URL"]!);
 const node = await createNode({
   store,
   programs: [order],
-  lease: "3s",
+  timing: { lease: "3s" },
   concurrency: 2,
 });
 node.on("run.claimed", ({ runId, epoch }) => process.send?.({ event: "claimed", runId, epoch }));

@@ -35,7 +35,7 @@ tell(`PostgreSQL answers on port ${server.port}: the real one, from an npm packa
 
 // An env of its own for every demonstration: the data of the last one stays.
 const env = `demo-${Date.now().toString(36)}`;
-const client = await createNode({ store, programs: [], env, identity: "shop" });
+const client = await createNode({ store, programs: [], env, identity: { id: "shop" } });
 const nodes = new Map<string, ChildProcess>();
 const labels = new Map<string, string>();
 const holding = new Map<string, Set<string>>();

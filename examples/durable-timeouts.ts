@@ -1,7 +1,7 @@
 // Orders that expire even when the process that took them is gone: a timeout per order, fired by one conditional write.
-import { TimeoutSweeper, timeoutStore } from "holdfast/compat";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
+import { TimeoutSweeper, timeoutStore } from "holdfast/timeout";
 import pg from "pg";
 
 await using server = await startEmbedded();

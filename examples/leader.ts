@@ -1,6 +1,6 @@
 // One leader among many processes: elected by a named lease, and replaced at once when it resigns.
-import { createLeader } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
+import { createLeader } from "holdfast/lease";
 import { postgres } from "holdfast/postgres";
 
 await using server = await startEmbedded();

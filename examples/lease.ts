@@ -1,6 +1,6 @@
 // One process at a time: a lease of your own, renewed while the work runs, lost when another process takes over.
-import { createLeases } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
+import { createLeases } from "holdfast/lease";
 import { postgres } from "holdfast/postgres";
 
 await using server = await startEmbedded();

@@ -12,8 +12,20 @@ const report = workflow("report", { recovery: "restart" }, async (ctx, day: stri
 );
 const programs = [report];
 
-const laptop = await createNode({ store, programs, identity: "dev-jane", stack: "jane", mode: "trigger_only" });
-const shared = await createNode({ store, programs, identity: "qc-1", stack: "qc", takeDeferred: "all" });
+const laptop = await createNode({
+  store,
+  programs,
+  identity: { id: "dev-jane" },
+  stack: "jane",
+  flow: { mode: "trigger_only" },
+});
+const shared = await createNode({
+  store,
+  programs,
+  identity: { id: "qc-1" },
+  stack: "qc",
+  flow: { takeDeferred: "all" },
+});
 
 const run = await laptop.start(report, "monday");
 console.log(await run.result());

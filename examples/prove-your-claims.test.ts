@@ -1,5 +1,5 @@
 // A unit test of code that takes leases: FakeClaims models ownership and expiry, no database needed.
-import { createLeases } from "holdfast";
+import { createLeases } from "holdfast/lease";
 import { FakeClaims } from "holdfast/testing";
 import { expect, test } from "vitest";
 

@@ -1,7 +1,7 @@
 // Proves a timeout store of your own: every case gets a fresh one, and a clock that it may move.
-import { timeoutStore } from "holdfast/compat";
 import { memoryStore } from "holdfast/memory";
 import { timeoutsConformance, VirtualWorld } from "holdfast/testing";
+import { timeoutStore } from "holdfast/timeout";
 import { test } from "vitest";
 
 for (const { name, run } of timeoutsConformance) {

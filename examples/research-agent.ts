@@ -2,8 +2,9 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { append, createNode, graph, type NodeContext, state } from "holdfast";
+import { createNode } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
+import { append, graph, type NodeContext, state } from "holdfast/graph";
 import { postgres } from "holdfast/postgres";
 
 interface Research {

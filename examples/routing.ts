@@ -2,7 +2,8 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { createNode, dag, type NodeOptions, task, workflow } from "holdfast";
+import { createNode, type NodeOptions, workflow } from "holdfast";
+import { dag, task } from "holdfast/dag";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
 
@@ -18,19 +19,21 @@ const deployment = {
   "gpu-box": (node: NodeOptions) =>
     createNode({
       ...node,
-      executors: { gpu: 1, default: 2 },
-      serve: [
-        ["ml::train", "gpu"],
-        ["ml::*", "default"],
-      ],
+      flow: {
+        executors: { gpu: 1, default: 2 },
+        serve: [
+          ["ml::train", "gpu"],
+          ["ml::*", "default"],
+        ],
+      },
     }),
   "cpu-farm": (node: NodeOptions) =>
-    createNode({ ...node, executors: { default: 8, big: 2 }, serve: [["heavy_*", "big"], "etl::*"] }),
-  general: (node: NodeOptions) => createNode({ ...node, concurrency: 4, serve: ["ml", "mail"] }),
+    createNode({ ...node, flow: { executors: { default: 8, big: 2 }, serve: [["heavy_*", "big"], "etl::*"] } }),
+  general: (node: NodeOptions) => createNode({ ...node, concurrency: 4, flow: { serve: ["ml", "mail"] } }),
 };
 
 async function work(name: keyof typeof deployment, url: string): Promise<void> {
-  const node = await deployment[name]({ store: postgres(url), programs, name });
+  const node = await deployment[name]({ store: postgres(url), programs, identity: { name } });
   node.on("run.claimed", ({ program, executor }) => process.send?.(`${program} on ${name}, ${executor}`));
   process.send?.("ready");
 }

@@ -1,6 +1,6 @@
 // Work claims in a plain table of any PostgreSQL database: copy it for a database of another kind.
 import { randomUUID } from "node:crypto";
-import type { Grant, WorkClaims } from "holdfast";
+import type { Grant, WorkClaims } from "holdfast/lease";
 import type pg from "pg";
 
 export const tableSql = `create table if not exists work_claims (

@@ -76,7 +76,7 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a retried run executes its recorded steps again",
+    name: "a retried run does its recorded steps again",
     breaks: "S6",
     edits: [
       {

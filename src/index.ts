@@ -1,27 +1,13 @@
-// `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
+// Exports of `holdfast`: nodes, clients, workflows, triggers, and the errors that most programs handle.
+// Each other program kind, leases, timeouts, stores and test tools have a subpath of their own: `holdfast/dag`, `holdfast/lease` …
 
-export { type Actor, type ActorOptions, type AnyActor, actor } from "./actor/actor.js";
-export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./actor/budget.js";
-export { CheckpointUnreadable } from "./actor/checkpoint.js";
-export { StrategyStuck } from "./actor/drive-strategy.js";
-export type { EpisodeContext } from "./actor/episode-context.js";
-export {
-  EpisodeFailed,
-  type EpisodeRetry,
-  type EpisodeTaskOptions,
-  episode,
-  type OnEpisodeFailure,
-} from "./actor/episode-task.js";
-export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
-export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
-export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export type { Cancelled, Paused, Requested } from "./client/ask-to-stop.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export {
-  type DeadFilter,
-  type DeadLetter,
+export type {
+  DeadFilter,
+  DeadLetter,
   DeadLetters,
-  type RetryOptions,
+  RetryOptions,
 } from "./client/dead-letters.js";
 export {
   DefinitionConflict,
@@ -68,32 +54,14 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
-export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
-export type { AnyDag, Dag } from "./dag/dag-definition.js";
-export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
-export { type RegisteredTask, type Tasks, TaskUnknown } from "./dag/named-task.js";
-export type { Outcome } from "./dag/outcome.js";
-export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
-export type { TaskContext } from "./dag/task-context.js";
-export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { RoutingOptions, Served, ServeRule } from "./engine/claiming/routing.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeDisabled } from "./engine/modes.js";
 export { NodeStopping } from "./engine/node-stopping.js";
 export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
-export type { NodeOptions as GraphNodeOptions } from "./graph/attempt-rules.js";
-export { GraphInvalid } from "./graph/check-plan.js";
-export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
-export type { Graph } from "./graph/graph-value.js";
-export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
-export { GraphChanged, PlanChanged, PositionUnknown, StateFailed } from "./graph/needs-people.js";
-export type { ItemContext, NodeContext } from "./graph/node-context.js";
-export type { NodeFunction } from "./graph/plan.js";
-export { append, merge, type Reducer, replace } from "./graph/reducer.js";
-export { type State, state } from "./graph/state.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec/codec.js";
-export { type Codecs, codecs, UnknownCodec } from "./kernel/codec/codecs.js";
+export { type Codecs, UnknownCodec } from "./kernel/codec/codecs.js";
 export { jsonCodec } from "./kernel/codec/json-codec.js";
 export { RecordedError } from "./kernel/codec/recorded-error.js";
 export type { Duration } from "./kernel/duration.js";
@@ -106,15 +74,7 @@ export { ClaimLost } from "./kernel/run/claim.js";
 export type { Overflow } from "./kernel/run/new-run.js";
 export type { Recovery } from "./kernel/run/recovery.js";
 export { RUN_STATES, type RunState } from "./kernel/run/run-state.js";
-export { LeadershipEnded, LeaseLost, LeaseMisused, LeaseUnsupported, type ResignReason } from "./lease/error.js";
-export type { Fence, HeldLease, HoldScope } from "./lease/held-lease.js";
-export { createLeader, type Leader, type LeaderOptions } from "./lease/leader.js";
-export type { Term } from "./lease/leader-term.js";
-export type { LeaderTiming } from "./lease/leader-timing.js";
-export type { LeaseEvents } from "./lease/lease-events.js";
-export { type AcquireOptions, type BusyLease, createLeases, type Leases, type LeasesOptions } from "./lease/leases.js";
-export { storeClaims } from "./lease/store-claims.js";
-export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
+export { InvalidSettings } from "./kernel/setting/settings.js";
 export { createNode, type Node } from "./node/create-node.js";
 export type { Logger } from "./node/logger.js";
 export type { ModeControl, ModeStatus } from "./node/mode-control.js";
@@ -127,7 +87,6 @@ export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
 export { type Signal, signal } from "./replay/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
-export { JournalCorrupt } from "./store/contract/journal/journal.js";
 export type { QueueRecord } from "./store/contract/limit/queues.js";
 export type { NodeRecord } from "./store/contract/node/nodes.js";
 export type { Deferral } from "./store/contract/run/runs.js";
@@ -150,5 +109,5 @@ export type {
   TransactionOptions,
   Workflow,
 } from "./workflow/context.js";
-export { HistoryTooLong, JournalMismatch, RunTimeout } from "./workflow/execute.js";
+export { RunTimeout } from "./workflow/execute.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

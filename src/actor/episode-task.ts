@@ -4,14 +4,14 @@ import { type AnyTask, type Task, type TaskOptions, type TasksByName, task, type
 import type { TaskContext } from "../dag/task-context.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { textsField } from "../kernel/fields.js";
-import { attemptsLeft, type RetryOptions, retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
+import { attemptsLeft, type RetryRule, retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 
 /** `abort`: the task fails. `pause`: it asks a person whether another episode should try. */
 export type OnEpisodeFailure = "abort" | "pause" | EpisodeRetry;
 
-export interface EpisodeRetry extends RetryOptions {
-  /** Codes or names of errors after which no other episode tries. */
+export interface EpisodeRetry extends RetryRule {
+  /** Codes or names of errors that are not worth another episode. */
   readonly notAfter?: readonly string[];
 }
 

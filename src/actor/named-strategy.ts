@@ -41,8 +41,8 @@ export class StrategyUnknown extends HoldfastError {
 
   constructor(name: string) {
     super(
-      `This node has no strategy ${JSON.stringify(name)}. Pass it to createNode({ strategies }), ` +
-        "or save the definition with one that the node has; an episode that began with it continues on a node that has it.",
+      `This node has no strategy ${JSON.stringify(name)}. Give it to createNode({ definitions: { strategies } }), ` +
+        "or save the definition with one that it has; an episode that began with it continues on a node that has it.",
     );
   }
 }

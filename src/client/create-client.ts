@@ -1,4 +1,4 @@
-// `createClient`: starts, watches and signals runs, but never executes one. It knows programs by their types.
+// `createClient`: starts runs, watches them and sends them signals, but never works on them. It knows programs by their types.
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Codec } from "../kernel/codec/codec.js";
@@ -31,19 +31,21 @@ import { Runs, type StartArguments, type StartItem, type StartOptions, type Star
 import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface ClientOptions {
+  /** Where runs are stored: the same as that of the nodes. */
   readonly store: Store;
-  /** Default: HOLDFAST_ENV, otherwise `default`. */
+  /** The environment, as in `createNode`. Default: HOLDFAST_ENV, else `default`. */
   readonly env?: string;
-  /** Default: HOLDFAST_STACK, otherwise any. */
+  /** The stack in which runs are started. Default: HOLDFAST_STACK, else any. */
   readonly stack?: string;
-  /** Values are written with the first codec; `json` is always readable. */
+  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. Default: `json`. */
   readonly codecs?: readonly Codec[];
 }
 
-/** Options for a program known only by its name. */
+/** Options for a program that is known by its name only. */
 export interface ByName {
+  /** The queue of its runs. Default: the name of the program. */
   readonly queue?: string;
-  /** Pins the run to programs of this version. */
+  /** Only programs of this version work on the run. Default: any. */
   readonly version?: string;
 }
 
@@ -113,7 +115,7 @@ export interface Client<Programs extends Listed> {
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
   readonly instances: Instances;
-  /** Programs stored as data, for nodes that have `strategies`. */
+  /** Programs as data, for nodes that are given `definitions`. */
   readonly definitions: Definitions;
 }
 

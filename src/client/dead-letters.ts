@@ -24,16 +24,13 @@ export interface DeadLetter extends RunRecord {
 }
 
 export interface RetryOptions {
-  /** Who asks; recorded in the run's journal. Default "client". */
+  /** Who asks; recorded in the journal of the run. Default: `"client"`. */
   readonly by?: string;
-  /**
-   * `last`: resumes where the run stopped and tries the last failed call again. `start`: starts over with the same
-   * input.
-   */
+  /** `last`: the run continues where it was, and what failed last is tried again. `start`: it begins again with the same input. Default: `last`. */
   readonly from?: "last" | "start";
 }
 
-/** Runs retried per call at most; larger sets are retried page by page. */
+/** The most runs per call to the store. */
 const PAGE = 500;
 
 export class DeadLetters {
@@ -74,12 +71,9 @@ export class DeadLetters {
     return this.#store.runs.retry(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
   }
 
-  /**
-   * Retries all matching runs, page by page, and returns their number. Runs that fail meanwhile are left for another
-   * call.
-   */
+  /** Retries all of them, page by page, and returns how many. Runs that die meanwhile are left for another call. */
   async retryAll(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
-    let opened = 0;
+    let retried = 0;
     let before: string | null = null;
     do {
       const { runs, next }: { runs: readonly RunRecord[]; next: string | null } = await this.#store.runs.list(
@@ -88,10 +82,10 @@ export class DeadLetters {
       );
       const ids = runs.map(({ id }) => id);
       const answers = ids.length > 0 ? await this.retry(ids, options) : [];
-      opened += answers.filter(({ outcome }) => outcome === "retried").length;
+      retried += answers.filter(({ outcome }) => outcome === "retried").length;
       before = next;
     } while (before !== null);
-    return opened;
+    return retried;
   }
 
   #filter({ program, queue, states = RETRYABLE_STATES }: DeadFilter) {

@@ -1,31 +1,20 @@
-// A node's identity and place, from its options or, by default, its environment variables.
+// Finds who a node is and where it belongs: from its options, else from the environment variables HOLDFAST_*.
 
 import { envName, type NameCheck, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
 
 export interface IdentityOptions {
-  /** Identifies this process across restarts. Default: HOLDFAST_NODE_ID, otherwise generated. */
-  readonly identity?: string | (() => string | Promise<string>);
-  /** For people. Default: HOLDFAST_NODE_NAME, otherwise the identity. */
+  /** Identifies this process across restarts. A function is called once. Default: HOLDFAST_NODE_ID, else generated. */
+  readonly id?: string | (() => string | Promise<string>);
+  /** The name that people see. Default: HOLDFAST_NODE_NAME, else `id`. */
   readonly name?: string;
-  /** The isolated namespace in the database. Default: HOLDFAST_ENV, otherwise `default`. */
-  readonly env?: string;
-  /** The cluster's name in the env. Default: HOLDFAST_STACK, otherwise none. */
-  readonly stack?: string;
-  /**
-   * Identifies the code: a commit, an image digest. Default: HOLDFAST_BUILD, otherwise a hash of the programs'
-   * functions.
-   */
+  /** The version of the code: a commit, an image digest. Default: HOLDFAST_BUILD, else a hash of the code of the programs. */
   readonly build?: string;
-  /**
-   * What the node does with its programs. A mode stored for its identity takes precedence. Default: HOLDFAST_MODE,
-   * otherwise full.
-   */
-  readonly mode?: NodeMode;
 }
 
+/** What may also come from the environment. */
 export interface Identity {
-  readonly identity?: string;
+  readonly id?: string;
   readonly name?: string;
   readonly env?: string;
   readonly stack?: string;
@@ -34,7 +23,7 @@ export interface Identity {
 }
 
 const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; readonly check: NameCheck }>> = {
-  identity: { variable: "HOLDFAST_NODE_ID", check: nodeName },
+  id: { variable: "HOLDFAST_NODE_ID", check: nodeName },
   name: { variable: "HOLDFAST_NODE_NAME", check: nodeName },
   env: { variable: "HOLDFAST_ENV", check: envName },
   stack: { variable: "HOLDFAST_STACK", check: stackName },
@@ -44,14 +33,14 @@ const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; re
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Options take precedence over the environment; an empty variable counts as unset. */
+/** A given value wins over the environment. An empty variable counts as missing. */
 export async function findIdentity(
-  options: IdentityOptions,
+  given: Omit<Identity, "id"> & Pick<IdentityOptions, "id">,
   environment: Environment = process.env,
 ): Promise<Identity> {
-  const { identity } = options;
-  const given = typeof identity === "function" ? nodeName(await identity(), "identity") : identity;
-  return fromEnvironment({ ...options, ...(given !== undefined && { identity: given }) } as Identity, environment);
+  const { id, ...rest } = given;
+  const found = typeof id === "function" ? nodeName(await id(), "identity.id") : id;
+  return fromEnvironment({ ...rest, ...(found !== undefined && { id: found }) }, environment);
 }
 
 export function fromEnvironment(options: Identity, environment: Environment = process.env): Identity {

@@ -1,18 +1,5 @@
-// Public exports of `holdfast/compat`: a workflow queue and its worker, over runs; durable timeouts and their sweeper.
+// Exports of `holdfast/compat`: a workflow queue and its worker over runs, and recovery calls, under the names of other systems.
 
-export { TimeoutClaimOver, TimeoutUnanswered } from "../timeout/error.js";
-export { type TimeoutStoreOptions, timeoutStore } from "../timeout/store-timeouts.js";
-export { TimeoutSweeper } from "../timeout/sweeper.js";
-export type { SweeperEvents, SweeperMetrics, TimeoutFacts } from "../timeout/sweeper-events.js";
-export type { Fire, FireContext, FireOutcome, LeaderElection, SweeperOptions } from "../timeout/sweeper-options.js";
-export type {
-  ClaimedTimeout,
-  ClaimResult,
-  Expired,
-  ScheduledTimeout,
-  TimeoutStore,
-  TimeoutToSchedule,
-} from "../timeout/timeout-store.js";
 export type {
   ClaimedJob,
   EnqueueInput,

@@ -18,8 +18,8 @@ export class TaskUnknown extends HoldfastError {
 
   constructor(name: string) {
     super(
-      `This node has no task ${JSON.stringify(name)}. Pass it to createNode({ tasks }), ` +
-        "or save the definition with a task that the node has.",
+      `This node has no task ${JSON.stringify(name)}. Give it to createNode({ definitions: { tasks } }), ` +
+        "or save the definition with one that it has.",
     );
   }
 }

@@ -13,8 +13,8 @@ export class NotAlone extends HoldfastError {
     const who = by.name === by.identity ? by.name : `${by.name} (${by.identity})`;
     super(
       by.alone
-        ? `node ${who} is alone in ${scope} (claiming: false); stop it, or start both with claiming: true`
-        : `this node asks to be alone (claiming: false), but ${who} is alive in ${scope}; stop that one, or leave claiming out`,
+        ? `node ${who} asked to be alone in ${scope} (flow.claiming: false); stop it, or start both with flow.claiming: true`
+        : `this node asks to be alone (flow.claiming: false), but ${who} is alive in ${scope}; stop that node, or omit flow.claiming`,
     );
     this.by = by;
   }

@@ -12,7 +12,7 @@ import { InstanceQuarantined, isPassing } from "./errors.js";
 import { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 
-/** What an effect's run is given. `effect` null: the end of the instance is told to the run that started it. */
+/** What an effect's run is given. `effect` null: the end of the instance is reported to the run that started it. */
 interface EffectInput {
   readonly id: string;
   readonly seq: number;

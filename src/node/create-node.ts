@@ -4,7 +4,6 @@ import { definitionsOf } from "../actor/actor.js";
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
 import { GraphRuns } from "../client/graph-runs.js";
-import { findIdentity } from "../client/identity.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
 import { type Queues, queuesOf } from "../client/queues.js";
@@ -12,7 +11,7 @@ import type { RunHandle } from "../client/run-handle.js";
 import { runWatcher } from "../client/run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
 import { type Schedules, schedulesOf } from "../client/schedules.js";
-import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/claiming/routing.js";
+import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
@@ -20,10 +19,8 @@ import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
-import { type ModeState, nodeMode } from "../kernel/node-mode.js";
+import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
-import { resolveSettings } from "../kernel/setting/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -47,7 +44,7 @@ import { deriveBuild } from "./derive-build.js";
 import { type DynamicOptions, type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
+import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
@@ -79,7 +76,7 @@ export class Node implements AsyncDisposable {
   readonly schedules: Schedules;
   /** Instances of machines, also those that other nodes of the env started. */
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `strategies` or `tasks`. */
+  /** Programs as data, for nodes that are given `definitions`. */
   readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
@@ -97,25 +94,23 @@ export class Node implements AsyncDisposable {
   /** `listening`: ends the process with the node. */
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
-    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals: ___, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
+    const read = readNodeOptions(options);
+    const { store, programs: listed, codecs, bus, logger } = options;
+    const { flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
     const programs = definitionsOf(listed);
-    const resolved = resolveSettings(settings);
-    this.#settings = resolved.settings;
-    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
+    this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
-    this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
-    this.name = nodeName(name ?? this.identity, "name");
-    this.env = envName(env ?? "default", "env");
-    this.stack = stack === undefined ? null : stackName(stack, "stack");
-    this.build = build === undefined ? deriveBuild([programs, strategies, tasks]) : versionName(build, "build");
+    this.identity = read.id ?? `node-${world.token().slice(0, 8)}`;
+    this.name = read.name ?? this.identity;
+    this.env = read.env;
+    this.stack = read.stack;
+    this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
     const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const modes = new Modes();
-    const expiresInMs = expiryOf(deferredExpiry);
+    const expiresInMs = read.deferredExpiryMs;
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs(runs);
@@ -147,12 +142,12 @@ export class Node implements AsyncDisposable {
       env: this.env,
       stack: this.stack,
       build: this.build,
-      sweeper: sweeperOf(sweeper),
-      alone: !claimingOf(claiming),
-      routing,
+      sweeper: read.reclaim,
+      alone: read.alone,
+      routing: read.routing,
       modes,
-      mode: nodeMode(mode ?? "full"),
-      takeDeferred: stacksOf(takeDeferred),
+      mode: read.mode,
+      takeDeferred: read.takeDeferred,
       ...(claims && { around: this.#guard(claims, store, told, world) }),
       wakeups,
       ...this.#answers(store, world),
@@ -161,7 +156,7 @@ export class Node implements AsyncDisposable {
     const obey = (state: ModeState) => engine.obey(state);
     const { env: inEnv, incarnation } = this;
     this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
-    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
     const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine, wakeups, newScheduler };
     this.#dynamic = dynamicPrograms(given, strategies, tasks);
@@ -185,11 +180,7 @@ export class Node implements AsyncDisposable {
     };
   }
 
-  #environment(
-    { services, perRun }: Pick<NodeOptions, "services" | "perRun">,
-    codecs: Codecs,
-    bus: Told,
-  ): ProgramEnvironment {
+  #environment({ services }: Pick<NodeOptions, "services">, codecs: Codecs, bus: Told): ProgramEnvironment {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
@@ -197,7 +188,7 @@ export class Node implements AsyncDisposable {
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
-      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
   }
@@ -211,7 +202,7 @@ export class Node implements AsyncDisposable {
     return this.#engine.active;
   }
 
-  /** Each of its programs with the executor that works on it; null when no rule of `serve` matches its queue. */
+  /** Each of its programs with the executor that works on it; null when no rule of `flow.serve` matches its queue. */
   serves(): readonly Served[] {
     return this.#engine.serves;
   }
@@ -353,8 +344,7 @@ export async function createNode<const Executor extends string = "default">(
   // Before the first await: a signal in the first moments of a process finds a listener.
   const listening = stopOnSignals(signalsOf(options.signals), stop, world);
   const open = async () => {
-    const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
-    node = new Node(found, world, listening);
+    node = new Node(await withEnvironment(options), world, listening);
     await node.open();
   };
   opening = open();

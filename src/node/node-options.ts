@@ -1,15 +1,18 @@
-// What a node is given, and what becomes of it.
+// The options of `createNode`: their groups, and how they are read, checked and completed from the environment.
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
-import type { Identity, IdentityOptions } from "../client/identity.js";
+import { findIdentity, type IdentityOptions } from "../client/identity.js";
 import type { Tasks } from "../dag/named-task.js";
-import type { RoutingOptions } from "../engine/claiming/routing.js";
+import { type Routing, type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
-import { stackName } from "../kernel/name.js";
-import type { SettingOptions } from "../kernel/setting/setting-options.js";
+import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
+import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
+import { isGroup } from "../kernel/setting/option-names.js";
+import type { FlowSettings, RecoverySettings, Settings, TimingOptions } from "../kernel/setting/setting-options.js";
+import { resolveSettings } from "../kernel/setting/settings.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
@@ -19,62 +22,196 @@ import type { NodeEvents } from "./node-events.js";
 import type { SignalOption } from "./process-signals.js";
 import type { ClaimsOption } from "./work-guard.js";
 
-export interface NodeOptions<Executor extends string = string>
-  extends SettingOptions,
-    IdentityOptions,
-    RoutingOptions<Executor> {
-  readonly store: Store;
-  readonly programs: readonly (AnyDefinition | AnyActor)[];
-  /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
-  readonly sweeper?: "every" | "one" | "off";
+/** Which work a node takes, and with which executors. */
+export interface FlowOptions<Executor extends string = string> extends FlowSettings, RoutingOptions<Executor> {
+  /** Whether this node starts runs and works on them. A mode that is kept for its id wins. Default: HOLDFAST_MODE, else `full`. */
+  readonly mode?: NodeMode;
   /**
-   * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
-   * another that lives. Default: true.
+   * `false`: this node is the only one of its env and stack. It renews each claim at most once, and refuses to start next to
+   * another live node. Default: `true`.
    */
   readonly claiming?: boolean;
-  /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
-  readonly takeDeferred?: "all" | string | readonly string[];
-  /** Asked for a right before the work of each run begins: see `WorkClaims`. Default: none, and nothing is asked. */
+  /** An adapter that must grant a claim before the work on a run begins, see `WorkClaims`. Default: none. */
   readonly claims?: ClaimsOption;
-  /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
+  /** Other stacks, or `"all"`, whose deferred runs this node works on when no node of that stack does. Default: none. */
+  readonly takeDeferred?: "all" | string | readonly string[];
+  /** How long a run that this node defers to others may wait before it is cancelled. `false`: for ever. Default: 1 day. */
   readonly deferredExpiry?: Duration | false;
+}
+
+/** When a run is reclaimed, dead or quarantined. */
+export interface RecoveryOptions extends RecoverySettings {
   /**
-   * Stop in order on these signals, then end the process; a second one ends it now. Default: SIGTERM and SIGINT, except for one that
-   * the application itself listens to when it arrives. `true`: these two whoever else listens. `false`: none.
+   * Which nodes of the env reclaim the runs of dead nodes. `"every"`: all of them. `"one"`: only the node that holds a lease.
+   * `"off"`: never this node. Default: `"every"`.
    */
-  readonly signals?: SignalOption;
-  /** The first writes; `json` is always readable. */
-  readonly codecs?: readonly Codec[];
-  readonly bus?: Bus<NodeEvents>;
-  readonly logger?: Logger;
-  /** By name, what definitions in the database may use. With one of these, the node loads them and works on them. */
+  readonly reclaim?: "every" | "one" | "off";
+}
+
+/** What definitions in the database may use, by name. With one of these, the node loads definitions and works on them. */
+export interface DefinitionOptions {
   readonly strategies?: Strategies;
   readonly tasks?: Tasks;
-  /** What programs find in `ctx.services`. */
-  readonly services?: Services;
-  /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
-  readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
-/** The identity is found, and nothing is taken from the environment. */
-export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
-
-export function sweeperOf(sweeper: NodeOptions["sweeper"] = "every"): "every" | "one" | "off" {
-  if (sweeper === "every" || sweeper === "one" || sweeper === "off") return sweeper;
-  throw new InvalidInput("sweeper", 'must be "every", "one" or "off"');
+export interface NodeOptions<Executor extends string = string> {
+  /** Where runs are stored: `postgres(…)` or `memoryStore()`. */
+  readonly store: Store;
+  /** The workflows, dags, graphs, actors and machines that this node starts and works on. */
+  readonly programs: readonly (AnyDefinition | AnyActor)[];
+  /** The environment: nodes of one env see nothing of another in the same database. Default: HOLDFAST_ENV, else `default`. */
+  readonly env?: string;
+  /** The cluster within the env. Default: HOLDFAST_STACK, else none. */
+  readonly stack?: string;
+  /** Who this node is. */
+  readonly identity?: IdentityOptions;
+  /** How many runs this node works on at the same time. Default: 10. */
+  readonly concurrency?: number;
+  readonly flow?: FlowOptions<Executor>;
+  /** Leases, intervals and graces. */
+  readonly timing?: TimingOptions;
+  readonly recovery?: RecoveryOptions;
+  readonly definitions?: DefinitionOptions;
+  /** What programs find in `ctx.services`. A function is called each time a node begins to work on a run. Default: nothing. */
+  readonly services?: Services | ((run: RunOfServices) => Services | Promise<Services>);
+  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. Default: `json`. */
+  readonly codecs?: readonly Codec[];
+  /**
+   * The signals on which this node stops and then ends the process. A second signal ends it at once. Default: SIGTERM and SIGINT,
+   * except a signal that the application itself handles. `true`: these two in any case. `false`: none.
+   */
+  readonly signals?: SignalOption;
+  /** Where the events of this node are emitted. Default: a bus of its own. */
+  readonly bus?: Bus<NodeEvents>;
+  /** Where the events of this node are logged. Default: nowhere. */
+  readonly logger?: Logger;
 }
 
-export function expiryOf(expiry: Duration | false | undefined): number | null {
-  return expiry === false ? null : toMs(expiry ?? "1d", "deferredExpiry");
+/** The options of a node after the environment was read. */
+export type FoundNodeOptions = Omit<NodeOptions, "identity"> & {
+  readonly identity?: Omit<IdentityOptions, "id"> & { readonly id?: string };
+};
+
+type Names<T> = { readonly [Name in keyof Required<T>]: true };
+
+/** Every option. The compiler asks for each name, and a name that is not listed is refused. */
+export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing" | "recovery" | "definitions">> & {
+  readonly identity: Names<IdentityOptions>;
+  readonly flow: Names<FlowOptions>;
+  readonly timing: Names<TimingOptions>;
+  readonly recovery: Names<RecoveryOptions>;
+  readonly definitions: Names<DefinitionOptions>;
+} = {
+  store: true,
+  programs: true,
+  env: true,
+  stack: true,
+  identity: { id: true, name: true, build: true },
+  concurrency: true,
+  flow: {
+    prefetch: true,
+    executors: true,
+    serve: true,
+    mode: true,
+    claiming: true,
+    claims: true,
+    takeDeferred: true,
+    deferredExpiry: true,
+  },
+  timing: {
+    lease: true,
+    renewEvery: true,
+    housekeeping: true,
+    presenceGrace: true,
+    shutdownGrace: true,
+    pollInterval: true,
+    pollMax: true,
+  },
+  recovery: { crashLimit: true, historyWarning: true, historyLimit: true, reclaim: true },
+  definitions: { strategies: true, tasks: true },
+  services: true,
+  codecs: true,
+  signals: true,
+  bus: true,
+  logger: true,
+};
+
+/** Completes what the options leave open from the environment. */
+export async function withEnvironment(
+  options: NodeOptions,
+  environment?: Readonly<Record<string, string | undefined>>,
+): Promise<FoundNodeOptions> {
+  const { env, stack, flow, identity } = options;
+  // What is not an object is refused later, together with everything else that is wrong.
+  if ([identity, flow].some((group) => group !== undefined && !isGroup(group))) return options as FoundNodeOptions;
+  const { id, name, build } = identity ?? {};
+  const given = Object.entries({ id, name, env, stack, build, mode: flow?.mode });
+  const found = await findIdentity(Object.fromEntries(given.filter(([, value]) => value !== undefined)), environment);
+  return {
+    ...options,
+    ...(found.env !== undefined && { env: found.env }),
+    ...(found.stack !== undefined && { stack: found.stack }),
+    ...(found.mode !== undefined && { flow: { ...flow, mode: found.mode } }),
+    identity: {
+      ...identity,
+      ...Object.fromEntries(Object.entries(found).filter(([field]) => field in OPTION_NAMES.identity)),
+    } as NonNullable<FoundNodeOptions["identity"]>,
+  };
 }
 
-/** Undefined: none. Null: all. */
-export function stacksOf(takeDeferred: NodeOptions["takeDeferred"]): readonly string[] | null | undefined {
+/** The options, checked, with defaults, in the form that the engine takes. */
+export interface ReadOptions {
+  readonly settings: Settings;
+  readonly warnings: readonly string[];
+  readonly routing: Routing;
+  /** Null: to be generated. */
+  readonly id: string | null;
+  /** Null: the same as the id. */
+  readonly name: string | null;
+  /** Null: to be derived from the programs. */
+  readonly build: string | null;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly mode: NodeMode;
+  readonly alone: boolean;
+  readonly reclaim: "every" | "one" | "off";
+  /** Undefined: no other stacks. Null: all of them. */
+  readonly takeDeferred: readonly string[] | null | undefined;
+  /** Null: deferred runs never expire. */
+  readonly deferredExpiryMs: number | null;
+}
+
+export function readNodeOptions(options: FoundNodeOptions): ReadOptions {
+  const { settings, warnings } = resolveSettings(options, OPTION_NAMES);
+  const { env, stack, identity = {}, flow = {}, recovery = {} } = options;
+  return {
+    settings,
+    warnings,
+    routing: routingOf(flow, settings, options.concurrency),
+    id: identity.id === undefined ? null : nodeName(identity.id, "identity.id"),
+    name: identity.name === undefined ? null : nodeName(identity.name, "identity.name"),
+    build: identity.build === undefined ? null : versionName(identity.build, "identity.build"),
+    env: envName(env ?? "default", "env"),
+    stack: stack === undefined ? null : stackName(stack, "stack"),
+    mode: nodeMode(flow.mode ?? "full", "flow.mode"),
+    alone: !claimingOf(flow.claiming),
+    reclaim: reclaimOf(recovery.reclaim),
+    takeDeferred: stacksOf(flow.takeDeferred),
+    deferredExpiryMs: flow.deferredExpiry === false ? null : toMs(flow.deferredExpiry ?? "1d", "flow.deferredExpiry"),
+  };
+}
+
+function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): ReadOptions["reclaim"] {
+  if (reclaim === "every" || reclaim === "one" || reclaim === "off") return reclaim;
+  throw new InvalidInput("recovery.reclaim", 'must be "every", "one" or "off"');
+}
+
+function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): ReadOptions["takeDeferred"] {
   if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
-  return [takeDeferred].flat().map((stack) => stackName(stack, "takeDeferred"));
+  return [takeDeferred].flat().map((stack) => stackName(stack, "flow.takeDeferred"));
 }
 
-export function claimingOf(claiming: boolean = true): boolean {
+function claimingOf(claiming: FlowOptions["claiming"] = true): boolean {
   if (typeof claiming === "boolean") return claiming;
-  throw new InvalidInput("claiming", "must be true or false");
+  throw new InvalidInput("flow.claiming", "must be true or false");
 }

@@ -27,7 +27,7 @@ export interface Heard {
   readonly yields: boolean;
 }
 
-/** Nothing said: the usual signals, unless the application listens to them itself. */
+/** Without the option: the usual signals, unless the application handles them itself. */
 export function signalsOf(option: SignalOption | undefined): Heard {
   if (option === undefined) return { signals: DEFAULT_SIGNALS, yields: true };
   if (option === false) return { signals: [], yields: false };

@@ -1,5 +1,5 @@
-// Work claims in front of runs: before the work of a run begins, an adapter is asked for its key, in whatever database that
-// keeps them. No work begins without it; work that loses it stops.
+// Work claims: an adapter, possibly on another database, must grant the key of a run before the work on it begins. A node that
+// loses the key stops the work.
 
 import { createHash } from "node:crypto";
 import type { Program } from "../engine/program.js";
@@ -14,7 +14,7 @@ import type { WorkClaims } from "../lease/work-claims.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
-/** The adapter, or the adapter and for how long a key is held without a renewal (default: the node's lease). */
+/** The adapter, or the adapter with a lease: how long a key is held without a renewal. Default: `timing.lease` of the node. */
 export type ClaimsOption = WorkClaims | { readonly adapter: WorkClaims; readonly lease?: Duration };
 
 type Renamed = {
@@ -36,7 +36,7 @@ export interface WorkGuardOptions {
   /** This node, as others see it. */
   readonly owner: string;
   readonly env: string;
-  /** Of the node: how long a key is held when the adapter's is not said. */
+  /** The lease of the node, used when the adapter has none of its own. */
   readonly leaseMs: number;
 }
 
@@ -115,7 +115,7 @@ function later(session: Session, leftMs: number) {
 function partsOf({ claims, leaseMs }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
   if (!("adapter" in claims)) return { adapter: claims, leaseMs };
   const { adapter, lease } = claims;
-  return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "claims.lease") };
+  return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "flow.claims.lease") };
 }
 
 /** The run's dedupe key: the same work has the same one in every database that the adapter serves. Without one, the run. */

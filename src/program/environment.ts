@@ -40,7 +40,7 @@ export interface ProgramEnvironment {
   readonly newChild: NewChild;
   readonly historyWarning: number;
   readonly historyLimit: number;
-  /** The services for one run: the node's, overlaid with the run's own. */
+  /** The services for one run. */
   readonly servicesFor: (run: RunOfServices) => Promise<Services>;
   readonly onLongHistory: (runId: string, length: number) => void;
 }

@@ -37,7 +37,7 @@ export const FOREIGN = "foreign";
 
 function impatient({ leaseMs }: Swarm): SettingOptions & { readonly env: string } {
   const often = Math.max(10, Math.ceil(leaseMs / 40));
-  return { env: "foreign", presenceGrace: 0, lease: often, renewEvery: 1, housekeeping: often };
+  return { env: "foreign", timing: { presenceGrace: 0, lease: often, renewEvery: 1, housekeeping: often } };
 }
 
 export class SimNode {
@@ -117,12 +117,12 @@ export class SimNode {
     );
     const node: Node = new Node(
       this.name === FOREIGN
-        ? { store, programs: [], identity: this.name, ...impatient(swarm) }
+        ? { store, programs: [], identity: { id: this.name }, ...impatient(swarm) }
         : {
+            ...swarm.settings,
             store,
             programs: workload.programs(place, this.name),
-            identity: this.name,
-            ...swarm.settings,
+            identity: { id: this.name },
             ...(this.#stack !== null && { stack: this.#stack }),
           },
       world,

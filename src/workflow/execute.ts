@@ -49,7 +49,7 @@ export class HistoryTooLong extends HoldfastError {
   constructor(runId: string, length: number) {
     super(
       `The journal of run ${runId} has ${length} entries; no more are added. ` +
-        "Call continueAsNew earlier in the workflow, or raise historyLimit and retry the run.",
+        "Call continueAsNew earlier in the workflow, or raise recovery.historyLimit and retry the run.",
     );
   }
 }

@@ -46,7 +46,7 @@ onBothStores((bench) => {
   let envs = 0;
   async function scene() {
     const env = `dags-${++envs}`;
-    const open = (more: object = {}) => bench.open({ env, programs: [], strategies, tasks, ...more });
+    const open = (more: object = {}) => bench.open({ env, programs: [], definitions: { strategies, tasks }, ...more });
     const nodes = [await open(), await open()] as const;
     const save = async (name: string, body: object, on: readonly Node[] = nodes) => {
       const seen = on.map((node) => loaded(node, name));
@@ -150,7 +150,7 @@ onBothStores((bench) => {
     const env = `dags-${++envs}`;
     const patient = { strategy: "patient" };
     const more: Strategies = { ...strategies, patient: async (ctx) => ctx.waitFor(go).then(() => "heard") };
-    const node = await bench.open({ env, programs: [], strategies: more });
+    const node = await bench.open({ env, programs: [], definitions: { strategies: more } });
     await node.definitions.save("watcher", { expectations: { old: patient, kept: patient } });
     const begun = await node.start(await node.definitions.program("watcher::old"), null);
     await expect.poll(async () => (await begun.status()).state, wait).toBe("parked");
@@ -158,7 +158,7 @@ onBothStores((bench) => {
     await node.definitions.save("watcher", { expectations: { kept: patient } });
     await again;
     await node.stop();
-    const later = await bench.open({ env, programs: [], strategies: more });
+    const later = await bench.open({ env, programs: [], definitions: { strategies: more } });
     await expect(later.definitions.program("watcher::old")).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
     await later.run(begun.id).signal(go);
     expect(await later.run(begun.id).result({ timeout: "10s" })).toBe("heard");
@@ -188,7 +188,7 @@ onBothStores((bench) => {
 
   test("a node ignores definitions that need a task or expectation it lacks, or that are not for its stack", async () => {
     const { open, nodes, stop } = await scene();
-    const other = await open({ tasks: {}, stack: "green" });
+    const other = await open({ definitions: { strategies, tasks: {} }, stack: "green" });
     const refused: string[] = [];
     other.on("definition.refused", ({ name, error }) => refused.push(`${name} ${(error as { code: string }).code}`));
     await nodes[0].definitions.save("flow", flow);

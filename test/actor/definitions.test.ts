@@ -49,8 +49,8 @@ onBothStores((bench) => {
   async function scene() {
     const env = `dynamic-${++envs}`;
     const nodes = [
-      await bench.open({ env, programs: [], strategies }),
-      await bench.open({ env, programs: [], strategies }),
+      await bench.open({ env, programs: [], definitions: { strategies } }),
+      await bench.open({ env, programs: [], definitions: { strategies } }),
     ] as const;
     const started = async (n: number) => {
       const { runs } = await nodes[1].emit(moved, { resource: "r", n });
@@ -117,7 +117,7 @@ onBothStores((bench) => {
   test("a node ignores definitions whose strategy it lacks, and those that its own code defines", async () => {
     const { env, nodes, stop } = await scene();
     const own = actor("mine", { expectations: { watch: expectation(async () => "code") } });
-    const other = await bench.open({ env, programs: [own], strategies: {} });
+    const other = await bench.open({ env, programs: [own], definitions: { strategies: {} } });
     const refused = told(other, "definition.refused", { name: "watcher" });
     const taken = told(other, "definition.refused", { name: "mine" });
     await nodes[0].definitions.save("watcher", body("x"));

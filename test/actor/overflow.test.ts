@@ -156,7 +156,7 @@ onBothStores((bench) => {
 
   test("an episode whose node died is never dropped: it continues when a place is free", async () => {
     const { busy, open, states } = scene({ concurrency: 1, overflow: "drop" });
-    const dies = await bench.open({ programs: [busy], lease: 300, renewEvery: 250 });
+    const dies = await bench.open({ programs: [busy], timing: { lease: 300, renewEvery: 250 } });
     const run = await dies.start(busy.expectations.second, 5);
     await expect.poll(() => open.length, { timeout: 5_000 }).toBe(1);
     await dies.stop({ grace: 10 });

@@ -36,7 +36,7 @@ onBothStores((bench) => {
     const policy = recovery === undefined ? {} : { recovery };
     const one = actor(`recovers-${++names}`, { concurrency: 1, expectations: { run: expectation(policy, moves) } });
     const lost = async () => {
-      const node = await bench.open({ programs: [one], lease: 300, renewEvery: 250 });
+      const node = await bench.open({ programs: [one], timing: { lease: 300, renewEvery: 250 } });
       const run = await node.start(one.expectations.run, undefined as never);
       await expect.poll(() => done.includes("second"), { timeout: 10_000 }).toBe(true);
       // Its work ignores the abort: the run is left to its lease, as after a crash.

@@ -167,7 +167,7 @@ onBothStores((bench) => {
     const whole = dag("whole", { one: episode(lost.expectations.work, { input: () => null }) });
     const place = { env: "orphans", programs: [lost, whole] };
     const swept: object[] = [];
-    const dies = await bench.open({ ...place, lease: 300, renewEvery: 250 });
+    const dies = await bench.open({ ...place, timing: { lease: 300, renewEvery: 250 } });
     const run = await dies.start(whole);
     await expect.poll(() => done, wait).toContain("hangs");
     // Its work ignores the abort: the run is left to its lease, as after a crash.
@@ -181,7 +181,7 @@ onBothStores((bench) => {
 
   test("an episode whose strategy no node has is quarantined, and continues when a node has it again", async () => {
     const slow = { slow: async (ctx: never) => (ctx as { waitFor: (s: typeof go) => Promise<void> }).waitFor(go) };
-    const knows = await bench.open({ env: "unknown", programs: [], strategies: slow as never });
+    const knows = await bench.open({ env: "unknown", programs: [], definitions: { strategies: slow as never } });
     const loaded = new Promise<void>((resolve) => knows.on("definition.loaded", () => resolve()));
     await knows.definitions.save("watcher", { expectations: { watch: { strategy: "slow" } } });
     await loaded;
@@ -189,14 +189,18 @@ onBothStores((bench) => {
     await expect.poll(async () => (await run.status()).state, wait).toBe("parked");
     await knows.definitions.save("watcher", { expectations: { watch: { strategy: "other" } } });
     await knows.stop();
-    const other = await bench.open({ env: "unknown", programs: [], strategies: { other: async () => {} } });
+    const other = await bench.open({
+      env: "unknown",
+      programs: [],
+      definitions: { strategies: { other: async () => {} } },
+    });
     await other.run(run.id).signal(go);
     await expect.poll(() => quarantinedWith(bench.store, run.id), { timeout: 10_000 }).toBe("STRATEGY_UNKNOWN");
     await other.stop();
     const again = await bench.open({
       env: "unknown",
       programs: [],
-      strategies: { ...slow, other: async () => {} } as never,
+      definitions: { strategies: { ...slow, other: async () => {} } as never },
     });
     await again.run(run.id).result({ timeout: "10s" });
     await again.stop();

@@ -191,10 +191,7 @@ describe("signal and cancel", () => {
 describe("retry and dead retry", () => {
   test("a failed run is retried, a completed one is rejected", async () => {
     const opened = await run("retry", seeded.failed);
-    expect(opened).toMatchObject({
-      code: 0,
-      stdout: `Run ${seeded.failed} is queued and will resume where it stopped.\n`,
-    });
+    expect(opened).toMatchObject({ code: 0, stdout: `Run ${seeded.failed} is retried from where it was.\n` });
     expect(await store.runs.get(seeded.failed)).toMatchObject({ state: "waiting", generation: 1 });
     expect((await also("show", seeded.failed)).stdout).toContain("retried");
     const refused = await also("retry", seeded.completed, "--json");

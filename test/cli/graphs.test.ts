@@ -1,7 +1,8 @@
 // The command on runs of graphs: fork, rewind and diff without the graph's code.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, graph, PermanentError, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { PermanentError } from "../../src/index.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { scene } from "../store/scene.js";
 import { typed } from "./holdfast.js";

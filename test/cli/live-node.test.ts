@@ -24,7 +24,7 @@ const unheard = workflow("unheard", async () => 1);
 let node: Node;
 
 beforeAll(async () => {
-  node = await createNode({ store, programs: [asked, pinned], name: "live", build: "2.0" });
+  node = await createNode({ store, programs: [asked, pinned], identity: { name: "live", build: "2.0" } });
 });
 afterAll(() => node.stop());
 
@@ -57,11 +57,10 @@ test("nodes shows which programs each node serves", async () => {
 test("nodes shows which executor works on what, and runs and show what no rule of any node serves", async () => {
   const [train, extract] = [workflow("ml::train", async () => 1), workflow("etl::extract", async () => 2)];
   const env = "routed";
-  const options = { store, programs: [train, extract, unheard], env, name: "box" };
+  const options = { store, programs: [train, extract, unheard], env, identity: { name: "box" } };
   await using box = await createNode({
     ...options,
-    executors: { gpu: 1, default: 8, spare: 2 },
-    serve: [["ml::*", "gpu"], "etl::**", ["**::none", "spare"]],
+    flow: { executors: { gpu: 1, default: 8, spare: 2 }, serve: [["ml::*", "gpu"], "etl::**", ["**::none", "spare"]] },
   });
   const stray = await box.start(unheard);
   const [human, json, runs, shown] = await Promise.all([
@@ -82,7 +81,13 @@ test("nodes shows which executor works on what, and runs and show what no rule o
 });
 
 test("nodes shows a node that is alone", async () => {
-  await using lone = await createNode({ store, programs: [], env: "lone", name: "lone", claiming: false });
+  await using lone = await createNode({
+    store,
+    programs: [],
+    env: "lone",
+    identity: { name: "lone" },
+    flow: { claiming: false },
+  });
   expect((await also("nodes", "--env", "lone")).stdout).toMatch(/\nlone \(node-\w+\) +alive, alone +0 /);
   expect((await also("nodes", "--env", "lone", "--json")).json.nodes).toMatchObject([{ alone: true }]);
   expect(lone.active).toBe(0);
@@ -120,7 +125,7 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   });
   const second = task({ needs: { first } }, async () => 2);
   const etl = dag("cli-etl", { first, second });
-  await using worker = await createNode({ store, programs: [etl], name: "worker" });
+  await using worker = await createNode({ store, programs: [etl], identity: { name: "worker" } });
   const handle = await worker.start(etl);
   await handle.result({ timeout: "10s" }).catch(() => {});
   const [human, json] = await Promise.all([run("show", handle.id), also("show", handle.id, "--json")]);
@@ -139,7 +144,7 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   expect(await run("pause", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} is paused.\n` });
   expect((await also("show", handle.id)).stdout).toMatch(/first +paused .*\n {2}second +paused /);
   expect(await run("resume", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} goes on.\n` });
-  await using other = await createNode({ store, programs: [etl], name: "other" });
+  await using other = await createNode({ store, programs: [etl], identity: { name: "other" } });
   expect(await other.run(handle.id).result({ timeout: "10s" })).toEqual({ first: 1, second: 2 });
 });
 

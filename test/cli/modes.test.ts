@@ -13,7 +13,7 @@ const job = workflow("job", async () => "done");
 let node: Node;
 
 beforeAll(async () => {
-  node = await createNode({ store, programs: [job], name: "box", identity: "host-1", stack: "blue" });
+  node = await createNode({ store, programs: [job], identity: { name: "box", id: "host-1" }, stack: "blue" });
 });
 afterAll(() => node.stop());
 

@@ -13,8 +13,8 @@ const older = workflow("pinned", { version: "1" }, async () => "one");
 
 onBothStores((bench) => {
   test("two nodes with programs of their own each take their runs; a third program's run waits, unharmed", async () => {
-    await bench.open({ programs: [left, older], housekeeping: "1s" });
-    await bench.open({ programs: [right], housekeeping: "1s" });
+    await bench.open({ programs: [left, older], timing: { housekeeping: "1s" } });
+    await bench.open({ programs: [right], timing: { housekeeping: "1s" } });
     const client = createClient({ store: bench.store });
     const stray = await client.start(third);
     const wrongVersion = await client.start(pinned);
@@ -34,7 +34,7 @@ onBothStores((bench) => {
       });
     }
 
-    const capable = await bench.open({ programs: [third, pinned], housekeeping: "1s" });
+    const capable = await bench.open({ programs: [third, pinned], timing: { housekeeping: "1s" } });
     expect(await stray.result({ timeout: "10s" })).toBe("third");
     expect(await wrongVersion.result({ timeout: "10s" })).toBe("two");
     expect(await stray.status()).toMatchObject({ state: "completed", noCapableNode: false });

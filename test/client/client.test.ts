@@ -111,7 +111,7 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
   beforeAll(async () => {
     store = openPostgres(url, { schema });
     await store.migrate();
-    node = await createNode({ store, programs, pollInterval: "5s" });
+    node = await createNode({ store, programs, timing: { pollInterval: "5s" } });
   });
   afterAll(async () => {
     await node.stop();

@@ -25,7 +25,8 @@ describe("a node", () => {
     Object.assign(process.env, VARIABLES);
     const store = memoryStore();
     const said = { identity: "me", name: "My node", env: "test", stack: "blue", build: "v7" };
-    await using node = await createNode({ store, programs: [hello], ...said });
+    const { identity: id, name, env, stack, build } = said;
+    await using node = await createNode({ store, programs: [hello], env, stack, identity: { id, name, build } });
     expect(node).toMatchObject(said);
     const [record] = await store.nodes.list({ env: "test" });
     const group = { env: "test", stack: "blue", queue: "hello", program: "hello", version: null };
@@ -35,7 +36,7 @@ describe("a node", () => {
 
   test("takes its identity from the environment where its options are missing", async () => {
     Object.assign(process.env, VARIABLES);
-    await using node = await createNode({ store: memoryStore(), programs: [], name: "given" });
+    await using node = await createNode({ store: memoryStore(), programs: [], identity: { name: "given" } });
     expect(node).toMatchObject({
       identity: "id-of-env",
       name: "given",
@@ -57,16 +58,16 @@ describe("a node", () => {
   test("calls a callback, sync or async, and a new start is a new incarnation", async () => {
     const store = memoryStore();
     const identity = async () => "pod-7";
-    await using one = await createNode({ store, programs: [], identity });
-    await using two = await createNode({ store, programs: [], identity: () => "pod-7" });
+    await using one = await createNode({ store, programs: [], identity: { id: identity } });
+    await using two = await createNode({ store, programs: [], identity: { id: () => "pod-7" } });
     expect([one.identity, two.identity]).toEqual(["pod-7", "pod-7"]);
     expect(one.incarnation).not.toBe(two.incarnation);
   });
 
   test("rejects an unreadable name, and names the option or variable it came from", async () => {
-    const broken = { identity: () => "a\0b" };
+    const broken = { identity: { id: () => "a\0b" } };
     await expect(createNode({ store: memoryStore(), programs: [], ...broken })).rejects.toMatchObject({
-      path: "identity",
+      path: "identity.id",
     });
     await expect(findIdentity({}, { HOLDFAST_ENV: "Not A Slug" })).rejects.toMatchObject({ path: "HOLDFAST_ENV" });
     expect(await findIdentity({}, { HOLDFAST_ENV: "" })).toEqual({});

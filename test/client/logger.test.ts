@@ -22,7 +22,7 @@ function recorder() {
 
 test("the life of a node and of a run is logged, with the node's identity, name and incarnation", async () => {
   const { lines, logger } = recorder();
-  const node = await createNode({ store: memoryStore(), programs: [hello], identity: "i", name: "n", logger });
+  const node = await createNode({ store: memoryStore(), programs: [hello], identity: { id: "i", name: "n" }, logger });
   const run = await node.start(hello);
   await run.result({ timeout: "5s" });
   await node.stop();
@@ -49,8 +49,8 @@ test("two nodes on one bus are distinguished, and a logger that throws disturbs 
   };
   const logger: Logger = { debug: broken, info: broken, warn: broken, error: broken };
   const store = memoryStore();
-  await using one = await createNode({ store, programs: [hello], name: "one", bus, logger });
-  await using two = await createNode({ store, programs: [], name: "two", bus });
+  await using one = await createNode({ store, programs: [hello], identity: { name: "one" }, bus, logger });
+  await using two = await createNode({ store, programs: [], identity: { name: "two" }, bus });
   expect(told).toEqual(["one", "two"]);
   expect(await (await two.start(hello)).result({ timeout: "5s" })).toBe("hello");
   expect(one.active).toBe(0);
@@ -64,7 +64,12 @@ test("failures are logged as warnings", async () => {
     housekeep: async () => Promise.reject(new TypeError("away")),
     runs: { ...store.runs, claim: async () => Promise.reject(new TypeError("away")) },
   };
-  const node = await createNode({ store: away, programs: [hello], logger, housekeeping: 20, pollInterval: 20 });
+  const node = await createNode({
+    store: away,
+    programs: [hello],
+    logger,
+    timing: { housekeeping: 20, pollInterval: 20 },
+  });
   await expect
     .poll(() => new Set(lines.filter(({ level }) => level === "warn").map(({ message }) => message)))
     .toEqual(new Set(["housekeeping.failed", "claim.failed"]));

@@ -29,7 +29,7 @@ async function scene() {
   // Everything that polls does so once an hour.
   const slow = { pollInterval: "1h", pollMax: "1h", housekeeping: "1h" } as const;
   const node = await createNode(
-    { store, programs: [work], signals: false, lease: "10h", renewEvery: "1h", ...slow },
+    { store, programs: [work], signals: false, timing: { lease: "10h", renewEvery: "1h", ...slow } },
     world,
   );
   const run = await node.start(work);

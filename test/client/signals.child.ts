@@ -17,7 +17,7 @@ const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [signalled],
   signals: true,
-  shutdownGrace: Number(grace),
+  timing: { shutdownGrace: Number(grace) },
 });
 node.on("node.stopped", () => say("stopped"));
 if (process.argv[6] === "beside an idle node") {

@@ -229,7 +229,9 @@ describe("in this process", () => {
   test("a node that cannot start leaves no listener behind", async () => {
     const before = listening();
     const identity = async () => Promise.reject(new TypeError("no name"));
-    await expect(createNode({ store: memoryStore(), programs: [], identity })).rejects.toThrow("no name");
+    await expect(createNode({ store: memoryStore(), programs: [], identity: { id: identity } })).rejects.toThrow(
+      "no name",
+    );
     expect(listening()).toBe(before);
   });
 

@@ -22,7 +22,7 @@ onBothStores((bench) => {
     const family = await client.start(parent);
     const asleep = await client.start(sleeper);
     // Polls so rarely that only runUntilIdle can find the work.
-    const pace = { pollInterval: "20s", pollMax: "20s", lease: "60s", housekeeping: "10s" } as const;
+    const pace = { timing: { pollInterval: "20s", pollMax: "20s", lease: "60s", housekeeping: "10s" } } as const;
     const bus = createBus<NodeEvents>();
     let settled = 0;
     bus.on("run.settled", () => settled++);

@@ -33,7 +33,7 @@ describeWith("pgbouncer", "through PgBouncer", (program) => {
     const first = task(async () => 1);
     const second = task({ needs: { first } }, async (_ctx, needs) => needs.first + 1);
     const chain = dag("chain", { first, second });
-    const slow = { pollInterval: "20s", pollMax: "20s" } as const;
+    const slow = { timing: { pollInterval: "20s", pollMax: "20s" } } as const;
     await using node = await createNode({ store: openPostgres(bouncer!.url, { schema }), programs: [chain], ...slow });
     for (let i = 0; i < 3; i++) {
       expect(await (await node.start(chain)).result({ timeout: "5s" })).toEqual({ first: 1, second: 2 });

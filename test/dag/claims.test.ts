@@ -158,7 +158,12 @@ onBothStores(
       const many = dag("many", { items });
       const nodes = await Promise.all(
         ["a", "b"].map(async (name) => {
-          const node = await bench.open({ programs: [many], concurrency: 4, prefetch: 0, name });
+          const node = await bench.open({
+            programs: [many],
+            concurrency: 4,
+            flow: { prefetch: 0 },
+            identity: { name },
+          });
           node.on("run.claimed", () => {
             most[name] = Math.max(most[name] ?? 0, node.active);
           });

@@ -1,4 +1,4 @@
-// A node that is alone (`claiming: false`): hardly a renewal, no node next to it, and its next start reclaims its runs.
+// A node that is alone (`flow.claiming: false`): hardly a renewal, no node next to it, and its next start reclaims its runs.
 
 import { expect, test } from "vitest";
 import { NotAlone } from "../../src/engine/not-alone.js";
@@ -38,10 +38,8 @@ onBothStores((bench) => {
     const options = {
       programs: [long],
       env: freshEnv(),
-      claiming: false,
-      lease: 300,
-      renewEvery: 50,
-      housekeeping: 20,
+      flow: { claiming: false },
+      timing: { lease: 300, renewEvery: 50, housekeeping: 20 },
     };
     const node = await createNode({ store, ...options });
     const run = await node.start(long);
@@ -49,7 +47,7 @@ onBothStores((bench) => {
     const leaseLeft = async () => ((await bench.store.runs.get(run.id))?.leaseUntil ?? 0) - Date.now();
     await expect.poll(leaseLeft, { timeout: 5_000 }).toBeGreaterThan(DAY_MS);
     // Other nodes do housekeeping long after an ordinary lease would have expired.
-    await using other = await bench.open({ programs: [], env: freshEnv(), housekeeping: 20 });
+    await using other = await bench.open({ programs: [], env: freshEnv(), timing: { housekeeping: 20 } });
     const taken: unknown[] = [];
     for (const one of [node, other]) one.on("run.reclaimed", (reclaimed) => taken.push(reclaimed));
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -63,23 +61,36 @@ onBothStores((bench) => {
 
   test("no node starts next to it, and it starts next to no node: both errors name the other node", async () => {
     const env = freshEnv();
-    const lone = await bench.open({ programs: [], env, claiming: false, name: "Lone", identity: "one" });
-    const beside = bench.open({ programs: [], env, identity: "two" });
+    const lone = await bench.open({
+      programs: [],
+      env,
+      flow: { claiming: false },
+      identity: { name: "Lone", id: "one" },
+    });
+    const beside = bench.open({ programs: [], env, identity: { id: "two" } });
     await expect(beside).rejects.toBeInstanceOf(NotAlone);
     await expect(beside).rejects.toMatchObject({ code: "NOT_ALONE", by: { identity: "one", alone: true } });
-    await expect(beside).rejects.toThrow(`node Lone (one) is alone in env ${env} (claiming: false); stop it`);
-    await expect(bench.open({ programs: [], env, claiming: false })).rejects.toMatchObject({ code: "NOT_ALONE" });
-    const elsewhere = await bench.open({ programs: [], env, stack: "blue", claiming: false });
+    await expect(beside).rejects.toThrow(
+      `node Lone (one) asked to be alone in env ${env} (flow.claiming: false); stop it`,
+    );
+    await expect(bench.open({ programs: [], env, flow: { claiming: false } })).rejects.toMatchObject({
+      code: "NOT_ALONE",
+    });
+    const elsewhere = await bench.open({ programs: [], env, stack: "blue", flow: { claiming: false } });
     await lone.stop();
-    const ordinary = await bench.open({ programs: [], env, identity: "two" });
-    const late = bench.open({ programs: [], env, claiming: false });
-    await expect(late).rejects.toThrow(`this node asks to be alone (claiming: false), but two is alive in env ${env}`);
+    const ordinary = await bench.open({ programs: [], env, identity: { id: "two" } });
+    const late = bench.open({ programs: [], env, flow: { claiming: false } });
+    await expect(late).rejects.toThrow(
+      `this node asks to be alone (flow.claiming: false), but two is alive in env ${env}`,
+    );
     await Promise.all([elsewhere.stop(), ordinary.stop()]);
   });
 
   test("of ten nodes that ask to be alone at the same moment one starts", async () => {
     const env = freshEnv();
-    const opening = Array.from({ length: 10 }, () => bench.open({ programs: [], env, claiming: false, lease: "30s" }));
+    const opening = Array.from({ length: 10 }, () =>
+      bench.open({ programs: [], env, flow: { claiming: false }, timing: { lease: "30s" } }),
+    );
     const outcomes = await Promise.allSettled(opening);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const one of outcomes) if (one.status === "fulfilled") await one.value.stop();
@@ -94,7 +105,12 @@ onBothStores((bench) => {
       }),
     );
     const env = freshEnv();
-    const node = await bench.open({ programs: [stuck], env, claiming: false, lease: "10m", housekeeping: 50 });
+    const node = await bench.open({
+      programs: [stuck],
+      env,
+      flow: { claiming: false },
+      timing: { lease: "10m", housekeeping: 50 },
+    });
     const run = await node.start(stuck);
     await begun.promise;
     await bench.store.runs.cancel(run.id, { by: "test" });
@@ -112,7 +128,12 @@ onBothStores((bench) => {
       }),
     );
     const env = freshEnv();
-    const options = { programs: [deaf], env, claiming: false, lease: "30s", renewEvery: 50, housekeeping: 50 } as const;
+    const options = {
+      programs: [deaf],
+      env,
+      flow: { claiming: false },
+      timing: { lease: "30s", renewEvery: 50, housekeeping: 50 },
+    } as const;
     const node = await bench.open(options);
     const run = await node.start(deaf);
     await begun.promise;
@@ -127,7 +148,7 @@ onBothStores((bench) => {
 
   test("a lone node that was declared gone stops when it learns of it", async () => {
     const env = freshEnv();
-    const node = await bench.open({ programs: [], env, claiming: false, housekeeping: 50 });
+    const node = await bench.open({ programs: [], env, flow: { claiming: false }, timing: { housekeeping: 50 } });
     const replaced = new Promise<unknown>((resolve) => node.on("node.replaced", resolve));
     const stopped = new Promise<unknown>((resolve) => node.on("node.stopped", resolve));
     // As the registration of another node does when it finds this one silent.
@@ -139,7 +160,7 @@ onBothStores((bench) => {
   test("a node whose registration was lost registers again, with what it serves", async () => {
     const hello = workflow("hello", async () => "hello");
     const env = freshEnv();
-    const node = await bench.open({ programs: [hello], env, housekeeping: 50 });
+    const node = await bench.open({ programs: [hello], env, timing: { housekeeping: 50 } });
     let lost = false;
     const housekeep = bench.store.housekeep.bind(bench.store);
     const store = bench.store as { housekeep: Store["housekeep"] };
@@ -166,6 +187,6 @@ onBothStores((bench) => {
 
   test("anything but true and false is refused", async () => {
     const claiming = "no" as unknown as boolean;
-    await expect(bench.open({ programs: [], claiming })).rejects.toMatchObject({ path: "claiming" });
+    await expect(bench.open({ programs: [], flow: { claiming } })).rejects.toMatchObject({ path: "flow.claiming" });
   });
 });

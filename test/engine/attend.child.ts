@@ -12,5 +12,10 @@ const order = workflow("attended", async (ctx) => {
     return new Promise<never>(() => {});
   });
 });
-await createNode({ store: openPostgres(url, { schema }), programs: [order], lease: "60s", identity: "victim" });
+await createNode({
+  store: openPostgres(url, { schema }),
+  programs: [order],
+  timing: { lease: "60s" },
+  identity: { id: "victim" },
+});
 process.send!("ready");

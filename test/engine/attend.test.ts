@@ -18,7 +18,7 @@ import { testSchema } from "../harness/database.js";
 
 const { url, schema, pool } = testSchema();
 /** So slow that only a wake can explain a quick reaction. */
-const SLOW = { pollInterval: "20s", pollMax: "20s", lease: "60s" } as const;
+const SLOW = { timing: { pollInterval: "20s", pollMax: "20s", lease: "60s" } } as const;
 const hello = workflow("hello", async (ctx) => ctx.step("greet", () => "hello"));
 let store: PostgresStore;
 
@@ -134,8 +134,7 @@ describe("presence", () => {
     await using heir = await createNode({
       store: openPostgres(url, { schema }),
       programs: [order],
-      housekeeping: "100ms",
-      presenceGrace: "300ms",
+      timing: { housekeeping: "100ms", presenceGrace: "300ms" },
     });
     const reclaimed = new Promise((resolve) => heir.on("run.reclaimed", resolve));
     await new Promise((resolve) => setTimeout(resolve, 800));
@@ -152,7 +151,7 @@ describe("presence", () => {
     });
     const slow = workflow("slow", async (ctx) => ctx.step("wait", () => held));
     await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [slow], ...SLOW });
-    await using watcher = await createNode({ store, programs: [], housekeeping: "50ms" });
+    await using watcher = await createNode({ store, programs: [], timing: { housekeeping: "50ms" } });
     const stolen: unknown[] = [];
     watcher.on("run.reclaimed", (event) => stolen.push(event));
     const run = await worker.start(slow);
@@ -173,7 +172,7 @@ describe("presence", () => {
 
 test("a lost claim is reported once, and its work ends", async () => {
   const hung = workflow("hung", async (ctx) => ctx.step("hang", () => new Promise<never>(() => {})));
-  const settings = { ...SLOW, renewEvery: 50 };
+  const settings = { timing: { ...SLOW.timing, renewEvery: 50 } };
   await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hung], ...settings });
   const lost: unknown[] = [];
   worker.on("claim.lost", (event) => lost.push(event));

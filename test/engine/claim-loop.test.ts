@@ -10,7 +10,7 @@ import type { ClaimedRun, RunStore } from "../../src/store/contract/run/runs.js"
 import { createBus } from "../../src/telemetry/bus.js";
 
 /** So slow that nothing seen here is a poll. */
-const SLOW = resolveSettings({ pollInterval: "60s", pollMax: "60s" }).settings;
+const SLOW = resolveSettings({ timing: { pollInterval: "60s", pollMax: "60s" } }).settings;
 const loops: ClaimLoop[] = [];
 afterEach(async () => {
   await Promise.all(loops.splice(0).map((loop) => loop.stop()));

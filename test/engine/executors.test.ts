@@ -14,7 +14,7 @@ onBothStores(
       const names = ["ml::train", "ml::other", "first::heavy_sort", "first::light"];
       const programs = names.map((name) => workflow(name, async () => name));
       const serve = [["ml::train", "gpu"], ["heavy_*", "big"], ["ml::*", "big"], "**"] as const;
-      const node = await bench.open({ programs, executors: { gpu: 1, big: 1, default: 2 }, serve });
+      const node = await bench.open({ programs, flow: { executors: { gpu: 1, big: 1, default: 2 }, serve } });
       expect(node.serves().map(({ program, executor }) => [program, executor])).toEqual([
         ["ml::train", "gpu"],
         ["ml::other", "big"],
@@ -57,7 +57,10 @@ onBothStores(
         ctx.step("light", () => enter("default", () => new Promise((resolve) => setTimeout(resolve, 5)))),
       );
       const executors = { gpu: 1, default: 3 };
-      const node = await bench.open({ programs: [train, light], executors, serve: [["**::ml::*", "gpu"], "**"] });
+      const node = await bench.open({
+        programs: [train, light],
+        flow: { executors, serve: [["**::ml::*", "gpu"], "**"] },
+      });
       const trains = await Promise.all(Array.from({ length: 5 }, () => node.start(train)));
       await expect.poll(() => atWork.gpu, { timeout: 10_000 }).toBe(1);
       const lights = await Promise.all(Array.from({ length: 20 }, () => node.start(light)));
@@ -79,11 +82,11 @@ onBothStores(
       const started: unknown[] = [];
       bus.on("node.started", ({ executors, programs }) => started.push({ executors, programs }));
       const programs = [mine, others];
-      const farm = await bench.open({ programs, serve: ["part::etl::*"], concurrency: 4, bus });
+      const farm = await bench.open({ programs, flow: { serve: ["part::etl::*"] }, concurrency: 4, bus });
       const unserved = { program: "part::ml::train", queue: "part::ml::gpu", version: null, executor: null };
       expect(told).toEqual([[unserved]]);
       expect(farm.warnings).toContain(
-        "serve: no rule fits the program part::ml::train (queue part::ml::gpu): this node never works on it",
+        "flow.serve: no rule matches the program part::ml::train (queue part::ml::gpu): this node never works on it",
       );
       expect(started).toEqual([
         {
@@ -99,7 +102,7 @@ onBothStores(
       expect(await farm.runUntilIdle({ timeout: "10s" })).toMatchObject({ idle: true });
       expect(await stray.status()).toMatchObject({ state: "waiting", noCapableNode: true, epoch: 0 });
 
-      const box = await bench.open({ programs, executors: { gpu: 1 }, serve: [["**::ml::*", "gpu"]] });
+      const box = await bench.open({ programs, flow: { executors: { gpu: 1 }, serve: [["**::ml::*", "gpu"]] } });
       expect(await stray.result({ timeout: "10s" })).toBe("others");
       await Promise.all([farm.stop(), box.stop()]);
     });
@@ -118,7 +121,7 @@ onBothStores(
         ["one", "a"],
         ["two", "b"],
       ] as const;
-      const node = await bench.open({ programs: [one, two], executors, serve });
+      const node = await bench.open({ programs: [one, two], flow: { executors, serve } });
       const runs = [await node.start(one), await node.start(two)];
       await expect.poll(() => begun, { timeout: 10_000 }).toBe(2);
       expect(node.active).toBe(2);
@@ -138,9 +141,9 @@ describe("rules that cannot be served are rejected at the start", () => {
   onBothStores((bench) => {
     const options = (part: object) => ({ programs, ...part }) as unknown as Omit<NodeOptions, "store">;
     test.each<[object, string, RegExp]>([
-      [{ serve: [["**", "gpu"]] }, "serve[0]", /no executor "gpu"; the executors are default/],
-      [{ executors: { gpu: 1 } }, "serve", /no executor "default"; the executors are gpu/],
-      [{ executors: { gpu: 1 }, serve: ["**"] }, "serve[0]", /no executor "default"/],
+      [{ serve: [["**", "gpu"]] }, "flow.serve[0]", /no executor "gpu"; the executors are default/],
+      [{ executors: { gpu: 1 } }, "flow.serve", /no executor "default"; the executors are gpu/],
+      [{ executors: { gpu: 1 }, serve: ["**"] }, "flow.serve[0]", /no executor "default"/],
       [
         {
           executors: { gpu: 1 },
@@ -149,34 +152,37 @@ describe("rules that cannot be served are rejected at the start", () => {
             ["a:b", "gpu"],
           ],
         },
-        "serve[1]",
+        "flow.serve[1]",
         /has the characters/,
       ],
-      [{ serve: [["a", "default", "b"]] }, "serve[0]", /nothing else/],
-      [{ serve: "**" }, "serve", /must be a list/],
-      [{ serve: Array.from({ length: 1001 }, () => "a") }, "serve", /limit is 1000/],
-      [{ executors: {} }, "executors", /at least one/],
-      [{ executors: [1] }, "executors", /an object of names and slots/],
-      [{ executors: { default: 0 } }, "executors.default", /from 1 to 10000, not 0/],
-      [{ executors: { default: -1 } }, "executors.default", /not -1/],
-      [{ executors: { default: 1.5 } }, "executors.default", /not 1.5/],
-      [{ executors: { "g p u": 1 } }, "executors.g p u", /must be letters/],
+      [{ serve: [["a", "default", "b"]] }, "flow.serve[0]", /a pattern and an executor/],
+      [{ serve: "**" }, "flow.serve", /must be a list/],
+      [{ serve: Array.from({ length: 1001 }, () => "a") }, "flow.serve", /limit is 1000/],
+      [{ executors: {} }, "flow.executors", /at least one/],
+      [{ executors: [1] }, "flow.executors", /an object of names and slots/],
+      [{ executors: { default: 0 } }, "flow.executors.default", /from 1 to 10000; it is 0/],
+      [{ executors: { default: -1 } }, "flow.executors.default", /it is -1/],
+      [{ executors: { default: 1.5 } }, "flow.executors.default", /it is 1.5/],
+      [{ executors: { "g p u": 1 } }, "flow.executors.g p u", /must be letters/],
       [
         { executors: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`e${i}`, 1])) },
-        "executors",
+        "flow.executors",
         /limit is 32/,
       ],
-      [{ executors: { default: 2 }, concurrency: 2 }, "concurrency", /leave concurrency out/],
-      [{ executors: { default: 8, gpu: 1 }, prefetch: 2 }, "prefetch", /executor gpu works on 1 at a time/],
+      [{ flow: { executors: { default: 2 } }, concurrency: 2 }, "concurrency", /omit concurrency/],
+      [{ executors: { default: 8, gpu: 1 }, prefetch: 2 }, "flow.prefetch", /executor gpu has 1 slots/],
     ])("%j", async (part, path, problem) => {
-      const opening = bench.open(options(part));
+      const opening = bench.open(options("flow" in part ? part : { flow: part }));
       await expect(opening).rejects.toMatchObject({ path });
       await expect(opening).rejects.toThrow(problem);
     });
 
     test("an executor that gets no program causes a warning", async () => {
-      const node = await bench.open({ programs, executors: { default: 1, gpu: 1 }, serve: ["**", ["ml::*", "gpu"]] });
-      expect(node.warnings).toContain("executors.gpu: no program of this node goes to it");
+      const node = await bench.open({
+        programs,
+        flow: { executors: { default: 1, gpu: 1 }, serve: ["**", ["ml::*", "gpu"]] },
+      });
+      expect(node.warnings).toContain("flow.executors.gpu: no program of this node runs on it");
       await node.stop();
     });
   });

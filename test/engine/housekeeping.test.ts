@@ -62,7 +62,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
       expireDeferred: part("expireDeferred", []),
     },
   } as unknown as Store;
-  const { settings } = resolveSettings({ lease: 10_000, housekeeping: 1_000 });
+  const { settings } = resolveSettings({ timing: { lease: 10_000, housekeeping: 1_000 } });
   const work: number[] = [];
   const absent: number[] = [];
   const onWork = () => work.push(at());

@@ -8,7 +8,7 @@ import { expectation } from "../../src/actor/expectation.js";
 import { strategy } from "../../src/actor/strategy.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import { machine } from "../../src/machine/index.js";
 import type { Node } from "../../src/node/create-node.js";
 import type { AnyDefinition } from "../../src/program/definition.js";

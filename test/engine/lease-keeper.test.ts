@@ -29,7 +29,10 @@ async function longWork(world: World, store: Store = memoryStore()) {
     return first;
   });
   const second: string[] = [];
-  const node = await createNode({ store, programs: [work], ...QUICK, lease: 600, renewEvery: 50 }, world);
+  const node = await createNode(
+    { store, programs: [work], timing: { ...QUICK.timing, lease: 600, renewEvery: 50 } },
+    world,
+  );
   const told: string[] = [];
   for (const name of ["lease.renew_failed", "lease.keeper_restarted", "claim.in_doubt", "claim.lost"] as const) {
     node.on(name, () => told.push(name));
@@ -87,7 +90,7 @@ describe("a keeper that throws", () => {
 });
 
 test("an event loop that is blocked for longer than a renewal interval is reported", async () => {
-  const node = await createNode({ store: memoryStore(), programs: [], ...QUICK, renewEvery: 100 });
+  const node = await createNode({ store: memoryStore(), programs: [], timing: { ...QUICK.timing, renewEvery: 100 } });
   const told: number[] = [];
   node.on("node.blocked", ({ lateMs }) => told.push(lateMs));
   await new Promise((resolve) => setTimeout(resolve, 50));

@@ -10,9 +10,8 @@ const pool = new pg.Pool({ connectionString: url, max: 4 });
 const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [limitedOrder(pool, schema, identity)],
-  identity,
-  presenceGrace: "300ms",
-  housekeeping: "100ms",
+  identity: { id: identity },
+  timing: { presenceGrace: "300ms", housekeeping: "100ms" },
 });
 process.on("message", async () => {
   await node.stop({ grace: "1s" });

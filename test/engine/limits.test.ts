@@ -20,7 +20,7 @@ beforeAll(async () => {
   await store.migrate();
   await pool.query(`create table ${schema}.work (id int generated always as identity primary key, customer text,
     run uuid, by text, began timestamptz, ended timestamptz)`);
-  node = await createNode({ store, programs: [], presenceGrace: "300ms", housekeeping: "100ms" });
+  node = await createNode({ store, programs: [], timing: { presenceGrace: "300ms", housekeeping: "100ms" } });
 });
 beforeEach(() => pool.query(`truncate ${schema}.work`));
 afterAll(async () => {

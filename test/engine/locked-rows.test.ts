@@ -46,7 +46,7 @@ const hanging = workflow("hanging", async (ctx) => ctx.step("hang", () => new Pr
 const programs = [limited, rated, sleeping, napping, listening, hanging];
 
 async function open(env: string, name: string, more: object = {}): Promise<Node> {
-  const node = await createNode({ store: openPostgres(url, { schema }), programs, env, name, ...more });
+  const node = await createNode({ store: openPostgres(url, { schema }), programs, env, identity: { name }, ...more });
   opened.push(node);
   return node;
 }
@@ -84,8 +84,8 @@ test.each(Object.keys(LOCKS))(
     // A cursor after all messages: the next round begins at the first one again, and stores that.
     await pool.query(`insert into ${schema}.meta values ('mail_place', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       on conflict (key) do update set value = excluded.value`);
-    const node = await open(env, "one", { lease: "3s" });
-    await open(env, "two", { lease: "3s" });
+    const node = await open(env, "one", { timing: { lease: "3s" } });
+    await open(env, "two", { timing: { lease: "3s" } });
     await node.start(limited);
     await node.start(limited);
     for (let i = 0; i < 4; i++) await node.start(rated);

@@ -13,7 +13,7 @@ const paid = signal<number>("paid");
 const waits = workflow("waits", async (ctx) => ctx.waitFor(paid));
 const limited = workflow("limited", { concurrency: 1 }, async () => "done");
 /** Nothing else would find it before the tests time out. */
-const SLOW = { housekeeping: "60s", pollInterval: "60s", pollMax: "60s", lease: "90s" } as const;
+const SLOW = { timing: { housekeeping: "60s", pollInterval: "60s", pollMax: "60s", lease: "90s" } } as const;
 let store: PostgresStore;
 let node: Node;
 let pool: pg.Pool;
@@ -82,7 +82,7 @@ test("a run that becomes claimable by another node's housekeeping wakes the node
     return "awake";
   });
   const far = openPostgres(url, { schema });
-  const housekeeper = await createNode({ store: far, programs: [], housekeeping: 50, env: "naps" });
+  const housekeeper = await createNode({ store: far, programs: [], timing: { housekeeping: 50 }, env: "naps" });
   const sleeper = await createNode({ store, programs: [naps], env: "naps", ...SLOW });
   for (let i = 0; i < 3; i++) {
     const run = await sleeper.start(naps);
@@ -107,7 +107,12 @@ test("with notifications switched off nothing is woken, and everything is found 
   const heard: unknown[] = [];
   listener.on("notification", ({ payload }) => heard.push(payload));
   await listener.query(`listen "holdfast:${schema}"`);
-  const looking = await createNode({ store: quiet, programs: [waits], pollInterval: 50, pollMax: 50, env: "quiet" });
+  const looking = await createNode({
+    store: quiet,
+    programs: [waits],
+    timing: { pollInterval: 50, pollMax: 50 },
+    env: "quiet",
+  });
   const run = await looking.start(waits);
   await expect.poll(async () => (await run.status()).state).toBe("parked");
   await run.signal(paid, 7);

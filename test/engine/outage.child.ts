@@ -23,7 +23,7 @@ const long = workflow("long", async (ctx, ms: number) =>
   }),
 );
 
-const node = await createNode({ store: postgres(url), programs: [short, long], identity: name });
+const node = await createNode({ store: postgres(url), programs: [short, long], identity: { id: name } });
 node.on("run.settled", ({ program }) => tell("settled", program));
 node.on("run.reclaimed", (reclaimed) => tell("reclaimed", reclaimed));
 node.on("claim.lost", (lost) => tell("lost", lost));

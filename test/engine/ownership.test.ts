@@ -75,8 +75,8 @@ test("a live node whose presence cannot be opened again keeps its claims while i
     await ctx.step("next", () => void steps.push("next"));
     return "done";
   });
-  const worker = await open({ programs: [slow], env, lease: "6s" }, proxy.url(url));
-  const witness = await open({ programs: [], env, housekeeping: "100ms", presenceGrace: 0 });
+  const worker = await open({ programs: [slow], env, timing: { lease: "6s" } }, proxy.url(url));
+  const witness = await open({ programs: [], env, timing: { housekeeping: "100ms", presenceGrace: 0 } });
   const twin = await open({ programs: [], env });
   const stolen = [...[witness, twin].map((node) => listen(node, "run.reclaimed")), listen(worker, "claim.lost")];
   const run = await worker.start(slow);
@@ -110,11 +110,11 @@ test("a node that is cut off begins nothing once it can have been replaced, and 
         return by;
       }),
     );
-  const cut = await open({ programs: [flaky("cut")], env, name: "cut" }, proxy.url(url));
+  const cut = await open({ programs: [flaky("cut")], env, identity: { name: "cut" } }, proxy.url(url));
   const lost = listen(cut, "claim.lost");
   const run = await cut.start(flaky("cut"));
   await expect.poll(() => begun.length, { timeout: 5_000 }).toBe(1);
-  const heir = await open({ programs: [flaky("heir")], env, name: "heir" });
+  const heir = await open({ programs: [flaky("heir")], env, identity: { name: "heir" } });
   const taken = listen(heir, "run.reclaimed");
   await pass(500);
 
@@ -154,7 +154,7 @@ test("a reclaim is never repeated through an outage: what was seen before it mea
 });
 
 describe("a foreign env with extreme settings", () => {
-  const EXTREME = { presenceGrace: 0, lease: 10, renewEvery: 5, housekeeping: 10, pollMax: 1000 } as const;
+  const EXTREME = { timing: { presenceGrace: 0, lease: 10, renewEvery: 5, housekeeping: 10, pollMax: 1000 } } as const;
 
   test("takes nothing while the only node of another env is cut off for three seconds", {
     timeout: 60_000,
@@ -162,7 +162,7 @@ describe("a foreign env with extreme settings", () => {
     const env = `production-${randomUUID()}`;
     const gate = deferred<string>();
     const pay = workflow("pay", { recovery: "fail" }, async (ctx) => ctx.step("pay", () => gate.promise));
-    const production = await open({ programs: [pay], env, lease: "2s" }, proxy.url(url));
+    const production = await open({ programs: [pay], env, timing: { lease: "2s" } }, proxy.url(url));
     const run = await production.start(pay);
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
     const laptop = await open({ programs: [pay], env: "dev-jane", ...EXTREME });

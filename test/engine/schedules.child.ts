@@ -12,9 +12,8 @@ const tick = workflow("tick", { on: [every("1s", { catchUp: "all" })] }, async (
 const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [tick],
-  identity,
-  presenceGrace: "300ms",
-  housekeeping: "200ms",
+  identity: { id: identity },
+  timing: { presenceGrace: "300ms", housekeeping: "200ms" },
 });
 process.on("message", async () => {
   await node.stop({ grace: "1s" });

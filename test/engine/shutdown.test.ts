@@ -133,7 +133,7 @@ onBothStores((bench) => {
 
   test("a step that ignores the abort keeps its run: it is not handed back, and its late result is not written", async () => {
     renew();
-    const node = await bench.open({ programs: [work], lease: "60s" });
+    const node = await bench.open({ programs: [work], timing: { lease: "60s" } });
     const told: unknown[] = [];
     node.on("node.stopped", ({ left }) => told.push({ left }));
     node.on("claim.lost", (event) => told.push(event));
@@ -174,7 +174,7 @@ onBothStores((bench) => {
   test("runs claimed ahead wait for a slot, and are handed back at once when the node stops", async () => {
     renew();
     holding = 0;
-    const node = await bench.open({ programs: [queued], concurrency: 2, prefetch: 2 });
+    const node = await bench.open({ programs: [queued], concurrency: 2, flow: { prefetch: 2 } });
     const outcomes = await node.startMany(
       queued,
       [1, 2, 3, 4, 5].map(() => ({ input: undefined })),
@@ -205,7 +205,7 @@ onBothStores((bench) => {
         now--;
       }),
     );
-    const node = await bench.open({ programs: [brief], concurrency: 2, prefetch: 2 });
+    const node = await bench.open({ programs: [brief], concurrency: 2, flow: { prefetch: 2 } });
     const started = await node.startMany(
       brief,
       Array.from({ length: 12 }, () => ({ input: undefined })),

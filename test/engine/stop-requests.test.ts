@@ -6,7 +6,7 @@ import { expectation } from "../../src/actor/expectation.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
@@ -124,7 +124,11 @@ onBothStores(
       const open = async () => {
         const entries = new Entries();
         const kind = kinds[name]!(entries);
-        const node = await bench.open({ programs: [kind.program], concurrency: 8, renewEvery: 600, lease: 2_000 });
+        const node = await bench.open({
+          programs: [kind.program],
+          concurrency: 8,
+          timing: { renewEvery: 600, lease: 2_000 },
+        });
         return { entries, node, ...kind };
       };
 
@@ -173,7 +177,7 @@ onBothStores(
           return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
         }),
       );
-      const node = await bench.open({ programs: [long], lease: "60s", housekeeping: "10s" });
+      const node = await bench.open({ programs: [long], timing: { lease: "60s", housekeeping: "10s" } });
       const run = await node.start(long);
       await begun.promise;
       const at = performance.now();
@@ -195,9 +199,8 @@ onBothStores(
       const node = await bench.open({
         programs: [one],
         concurrency: 1,
-        prefetch: 1,
-        lease: "60s",
-        housekeeping: "10s",
+        flow: { prefetch: 1 },
+        timing: { lease: "60s", housekeeping: "10s" },
       });
       const first = await node.start(one);
       await expect.poll(() => begun, { timeout: 10_000 }).toEqual([first.id]);

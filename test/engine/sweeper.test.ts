@@ -23,7 +23,12 @@ onBothStores((bench) => {
   test("of three nodes one reclaims; when it stops, another takes over", async () => {
     const reclaimed: { runId: string; by: string }[] = [];
     const open = async (name: string) => {
-      const node = await bench.open({ programs: [], name, sweeper: "one", housekeeping: HOUSE_MS });
+      const node = await bench.open({
+        programs: [],
+        identity: { name },
+        recovery: { reclaim: "one" },
+        timing: { housekeeping: HOUSE_MS },
+      });
       node.on("run.reclaimed", ({ runId, node: { name: by } }) => reclaimed.push({ runId, by }));
       return node;
     };
@@ -54,7 +59,7 @@ onBothStores((bench) => {
     const answer = await bench.store.leases.acquire({ ...request, leaseMs: 1_200 });
     expect(answer.outcome).not.toBe("busy");
     const { leaseUntil } = (await bench.store.leases.get("default", "holdfast.sweeper"))!;
-    const node = await bench.open({ programs: [], sweeper: "one", housekeeping: HOUSE_MS });
+    const node = await bench.open({ programs: [], recovery: { reclaim: "one" }, timing: { housekeeping: HOUSE_MS } });
     const took = new Promise((resolve) => node.on("sweeper.changed", resolve));
     const lost = await loseRun();
     const reclaimed = new Promise((resolve) => node.on("run.reclaimed", resolve));
@@ -70,6 +75,8 @@ onBothStores((bench) => {
 
   test("anything but every and one is refused", async () => {
     const sweeper = "two" as unknown as "one";
-    await expect(bench.open({ programs: [], sweeper })).rejects.toMatchObject({ path: "sweeper" });
+    await expect(bench.open({ programs: [], recovery: { reclaim: sweeper } })).rejects.toMatchObject({
+      path: "recovery.reclaim",
+    });
   });
 });

@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import { fold } from "../../src/graph/fold.js";
-import { append, graph, PermanentError, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { PermanentError, signal } from "../../src/index.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import type { JournalEntry } from "../../src/store/contract/journal/journal.js";

@@ -1,7 +1,8 @@
 // A graph that could not run is rejected where it is defined, with the name of what is wrong; and how a graph is drawn.
 
 import { describe, expect, test } from "vitest";
-import { append, GraphInvalid, graph, InvalidInput, state } from "../../src/index.js";
+import { append, GraphInvalid, graph, state } from "../../src/graph/index.js";
+import { InvalidInput } from "../../src/index.js";
 
 const S = state<{ n: number; log: string[] }>({ log: append() });
 const step = () => {};

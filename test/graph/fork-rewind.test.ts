@@ -1,7 +1,8 @@
 // Runs that are forked, rewound and compared.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, createClient, graph, PermanentError, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, PermanentError } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
@@ -151,7 +152,7 @@ onBothStores((bench) => {
     expect(of(run.id).slice(-5)).toEqual(["plan:5", "search:5", "plan:6", "search:6", "write:3"]);
   });
 
-  test("a plain retry executes the failed node again under the same key, and nothing else", async () => {
+  test("a plain retry tries the failed node again under the same key, and nothing else", async () => {
     broken = true;
     const run = await node.start(trip, "bad");
     await expect(run.result(limit)).rejects.toThrow();
@@ -228,7 +229,7 @@ onBothStores((bench) => {
     await owner.stop();
   });
 
-  test("a retry executes what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
+  test("a retry does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
     const did: string[] = [];
     let isBad = true;
     const work = (what: string, fails: boolean) => {

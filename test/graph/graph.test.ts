@@ -1,7 +1,8 @@
 // Graphs from start to end, on both stores: edges, cycles, maps, branches, subgraphs, failures, limits.
 
 import { expect, test } from "vitest";
-import { append, graph, PermanentError, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { PermanentError, signal } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

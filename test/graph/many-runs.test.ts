@@ -1,7 +1,8 @@
 // Many runs of graphs, and one run that many nodes could execute: no run waits for a poll, and only the holder works on a run.
 
 import { expect, test } from "vitest";
-import { append, graph, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { signal } from "../../src/index.js";
 import { deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
@@ -16,9 +17,8 @@ onBothStores((bench) => {
     const node = await bench.open({
       programs: [instant],
       concurrency: 1,
-      prefetch: 0,
-      pollInterval: "1m",
-      pollMax: "1m",
+      flow: { prefetch: 0 },
+      timing: { pollInterval: "1m", pollMax: "1m" },
     });
     const runs = await node.startMany(
       instant,

@@ -1,7 +1,8 @@
 // People in a graph: gates that park the run, decisions that count once, and decisions that come too late.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, graph, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { signal } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";

@@ -6,5 +6,5 @@ import { poison } from "./poison.js";
 
 const [url, schema] = process.argv.slice(2) as [string, string];
 const store = postgres(url, { schema });
-await createNode({ store, programs: [poison], pollMax: 50, housekeeping: 20, presenceGrace: "100ms" });
+await createNode({ store, programs: [poison], timing: { pollMax: 50, housekeeping: 20, presenceGrace: "100ms" } });
 process.on("disconnect", () => process.exit(0));

@@ -1,6 +1,6 @@
 // A graph whose node reports progress and then kills its process.
 
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 
 export const poison = graph("poison", {
   state: state<{ n: number }>(),

@@ -4,7 +4,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, createClient, graph, signal, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, signal } from "../../src/index.js";
 import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";
@@ -25,7 +26,7 @@ const begin = { n: 0, log: [] };
 
 /** A node whose process "dies": nothing it does reaches the run any more, and its lease expires soon. */
 const dying = (...programs: Parameters<typeof createNode>[0]["programs"]) =>
-  createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs });
+  createNode({ store, timing: { ...QUICK.timing, lease: 300, renewEvery: 250 }, programs });
 const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
 
 /** Many entries, then a loop to `stop`, where it hangs or ends. */
@@ -239,7 +240,7 @@ test("a gate that was asked keeps its deadline when its run is taken over", asyn
 });
 
 test("a node that reports progress and kills its process is dead at the crash limit, and its progress is reported once", async () => {
-  const sweeper = await createNode({ store, ...QUICK, programs: [], presenceGrace: 100 });
+  const sweeper = await createNode({ store, programs: [], timing: { ...QUICK.timing, presenceGrace: 100 } });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
   await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
   const script = compiled(join(import.meta.dirname, "poison.child.ts"));

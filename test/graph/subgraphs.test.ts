@@ -1,7 +1,7 @@
 // A graph inside another whose run is cancelled, or whose code changes.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { append, graph, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
 import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";

@@ -1,7 +1,8 @@
 // Mistakes in user functions fail the run or the node, and leave nothing that cannot be read.
 
 import { expect, test } from "vitest";
-import { append, createClient, graph, InvalidInput, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, InvalidInput } from "../../src/index.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -1,7 +1,8 @@
 // Following a graph's run from outside: which node begins, ends, is retried and reports, in whatever process it runs.
 
 import { expect, test } from "vitest";
-import { append, createClient, graph, PermanentError, type RunEvent, state } from "../../src/index.js";
+import { append, graph, state } from "../../src/graph/index.js";
+import { createClient, PermanentError, type RunEvent } from "../../src/index.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 interface Trip {

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HoldfastError, InvalidInput } from "../../src/kernel/error.js";
-import { attemptsLeft, type Retry, type RetryOptions, retryDelayMs, retryPolicy } from "../../src/kernel/run/retry.js";
+import { attemptsLeft, type Retry, type RetryRule, retryDelayMs, retryPolicy } from "../../src/kernel/run/retry.js";
 
 const DEFAULTS = { attempts: 3, backoff: "exponential", delayMs: 1000, maxDelayMs: 3_600_000, factor: 2, jitter: 0.2 };
 const never = () => 0;
@@ -76,10 +76,10 @@ describe("retryPolicy", () => {
 });
 
 describe("retryDelayMs", () => {
-  const delays = (options: RetryOptions, failures: number[]) =>
+  const delays = (options: RetryRule, failures: number[]) =>
     failures.map((count) => retryDelayMs(retryPolicy({ jitter: 0, ...options }), count, never));
 
-  it.each<[RetryOptions, number[]]>([
+  it.each<[RetryRule, number[]]>([
     [{ backoff: "fixed" }, [1000, 1000, 1000, 1000]],
     [{ backoff: "linear" }, [1000, 2000, 3000, 4000]],
     [{ backoff: "exponential" }, [1000, 2000, 4000, 8000]],
@@ -114,7 +114,7 @@ describe("retryDelayMs", () => {
     );
     fc.assert(
       fc.property(options, failures, fc.double({ min: 0, max: 1, noNaN: true }), (given, count, chance) => {
-        const policy = retryPolicy(given as RetryOptions);
+        const policy = retryPolicy(given as RetryRule);
         const delay = retryDelayMs(policy, count, () => chance);
         expect(Number.isInteger(delay)).toBe(true);
         expect(delay).toBeGreaterThanOrEqual(0);

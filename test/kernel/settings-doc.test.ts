@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { formatDuration } from "../../src/kernel/duration.js";
 import { BOUNDS, type SettingName, withDefaults } from "../../src/kernel/setting/setting-options.js";
 import { IMPOSSIBLE, UNWISE } from "../../src/kernel/setting/setting-relations.js";
+import { OPTION_NAMES } from "../../src/node/node-options.js";
 
 const tables = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8")
   .split("\n\n")
@@ -29,9 +30,18 @@ test("every setting is listed with its default and its bounds", () => {
   const known = Object.entries(BOUNDS).map(([name, { kind, least, most }]) => {
     const isCount = kind === "count";
     const show = isCount ? String : formatDuration;
-    return [name, show(defaults[isCount ? name : `${name}Ms`]!), show(least), show(most)];
+    const field = name.slice(name.indexOf(".") + 1);
+    return [name, show(defaults[isCount ? field : `${field}Ms`]!), show(least), show(most)];
   });
   expect(said).toEqual(known);
+});
+
+test("every other option is listed, under its group", () => {
+  const known = Object.entries(OPTION_NAMES).flatMap(([name, group]) =>
+    group === true ? [name] : Object.keys(group).map((option) => `${name}.${option}`),
+  );
+  const said = tables[2]!.flatMap(([names]) => [...names!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!));
+  expect([...said, ...Object.keys(BOUNDS)].sort()).toEqual(known.sort());
 });
 
 test("every relation is listed, as an error or a warning", () => {

@@ -38,16 +38,16 @@ describe("defaults", () => {
   });
 
   it.each<[SettingOptions, object]>([
-    [{ lease: "30s" }, { leaseMs: 30_000, renewEveryMs: 10_000 }],
-    [{ lease: "3s" }, { renewEveryMs: 1000, pollMaxMs: 3000 }],
+    [{ timing: { lease: "30s" } }, { leaseMs: 30_000, renewEveryMs: 10_000 }],
+    [{ timing: { lease: "3s" } }, { renewEveryMs: 1000, pollMaxMs: 3000 }],
     [
-      { lease: "15s", renewEvery: "5s", housekeeping: 14_999 },
+      { timing: { lease: "15s", renewEvery: "5s", housekeeping: 14_999 } },
       { renewEveryMs: 5000, housekeepingMs: 14_999 },
     ],
-    [{ pollInterval: "8s" }, { pollIntervalMs: 8000, pollMaxMs: 8000 }],
-    [{ pollMax: "500ms" }, { pollIntervalMs: 500, pollMaxMs: 500 }],
+    [{ timing: { pollInterval: "8s" } }, { pollIntervalMs: 8000, pollMaxMs: 8000 }],
+    [{ timing: { pollMax: "500ms" } }, { pollIntervalMs: 500, pollMaxMs: 500 }],
     [
-      { concurrency: 2, prefetch: 2, crashLimit: 3 },
+      { concurrency: 2, flow: { prefetch: 2 }, recovery: { crashLimit: 3 } },
       { concurrency: 2, prefetch: 2, crashLimit: 3 },
     ],
   ])("follow %j without a warning", (options, expected) => {
@@ -57,7 +57,8 @@ describe("defaults", () => {
   });
 
   it("hold where an option is undefined", () => {
-    expect(resolveSettings({ lease: undefined } as unknown as SettingOptions)).toEqual(resolveSettings());
+    const options = { timing: { lease: undefined }, flow: undefined };
+    expect(resolveSettings(options as unknown as SettingOptions)).toEqual(resolveSettings());
   });
 });
 
@@ -67,28 +68,40 @@ describe("impossible settings", () => {
     [{ concurrency: 2.5 }, /^concurrency must be a whole number; it is 2.5$/],
     [{ concurrency: "10" }, /^concurrency must be a whole number; it is a string$/],
     [{ concurrency: Number.NaN }, /^concurrency must be a whole number/],
-    [{ crashLimit: 0 }, /^crashLimit must be from 1/],
-    [{ prefetch: -1 }, /^prefetch must be from 0/],
-    [{ lease: 0 }, /^lease must be from 10ms to 36525d; it is 0ms$/],
-    [{ lease: -1 }, /^lease: .*not negative/],
-    [{ lease: "15 s" }, /^lease: a duration is/],
-    [{ lease: 1.5 }, /^lease: .*fraction/],
-    [{ lease: null }, /^lease: .*it is null/],
-    [{ lease: Number.POSITIVE_INFINITY }, /^lease: .*limit/],
-    [{ housekeeping: 0 }, /^housekeeping must be from 10ms/],
-    [{ housekeeping: -5 }, /^housekeeping: .*not negative/],
-    [{ renewEvery: "-1s" }, /^renewEvery: /],
-    [{ renewEvery: 0 }, /^renewEvery must be from 1ms/],
-    [{ presenceGrace: "-1s" }, /^presenceGrace: /],
-    [{ shutdownGrace: Number.NaN }, /^shutdownGrace: /],
-    [{ pollInterval: 1 }, /^pollInterval must be/],
-    [{ leaseMs: 5 }, /^leaseMs is not a setting; the settings are concurrency, /],
-    [JSON.parse('{"__proto__":5}'), /^__proto__ is not a setting/],
-    [{ constructor: 5 }, /^constructor is not a setting/],
-    [{ lease: "5s", renewEvery: "5s" }, /^renewEvery is 5s, lease is 5s: .*before its first renewal.*1.7s/],
-    [{ renewEvery: "1m" }, /^renewEvery is 1m, lease is 15s/],
-    [{ pollMax: "1s", pollInterval: "2s" }, /^pollMax is 1s, pollInterval is 2s: .*raise pollMax/],
-    [{ prefetch: 11 }, /^prefetch is 11, concurrency is 10: .*lower prefetch/],
+    [{ recovery: { crashLimit: 0 } }, /^recovery\.crashLimit must be from 1/],
+    [{ flow: { prefetch: -1 } }, /^flow\.prefetch must be from 0/],
+    [{ timing: { lease: 0 } }, /^timing\.lease must be from 10ms to 36525d; it is 0ms$/],
+    [{ timing: { lease: -1 } }, /^timing\.lease: .*not negative/],
+    [{ timing: { lease: "15 s" } }, /^timing\.lease: a duration is/],
+    [{ timing: { lease: 1.5 } }, /^timing\.lease: .*fraction/],
+    [{ timing: { lease: null } }, /^timing\.lease: .*it is null/],
+    [{ timing: { lease: Number.POSITIVE_INFINITY } }, /^timing\.lease: .*limit/],
+    [{ timing: { housekeeping: 0 } }, /^timing\.housekeeping must be from 10ms/],
+    [{ timing: { housekeeping: -5 } }, /^timing\.housekeeping: .*not negative/],
+    [{ timing: { renewEvery: "-1s" } }, /^timing\.renewEvery: /],
+    [{ timing: { renewEvery: 0 } }, /^timing\.renewEvery must be from 1ms/],
+    [{ timing: { presenceGrace: "-1s" } }, /^timing\.presenceGrace: /],
+    [{ timing: { shutdownGrace: Number.NaN } }, /^timing\.shutdownGrace: /],
+    [{ timing: { pollInterval: 1 } }, /^timing\.pollInterval must be/],
+    [{ leaseMs: 5 }, /^leaseMs is not an option; the options are concurrency, flow, timing, recovery$/],
+    [{ lease: 5 }, /^lease is not an option; write timing\.lease$/],
+    [{ timing: { leaseMs: 5 } }, /^timing\.leaseMs is not an option; the options of timing are lease, renewEvery, /],
+    [{ recovery: { lease: 5 } }, /^recovery\.lease is not an option; the options of recovery are crashLimit, /],
+    [{ timing: 5 }, /^timing must be an object; its options are lease, /],
+    [{ timing: null }, /^timing must be an object/],
+    [JSON.parse('{"__proto__":5}'), /^__proto__ is not an option/],
+    [{ constructor: 5 }, /^constructor is not an option/],
+    [{ timing: JSON.parse('{"__proto__":5}') }, /^timing\.__proto__ is not an option/],
+    [
+      { timing: { lease: "5s", renewEvery: "5s" } },
+      /^timing\.renewEvery is 5s, timing\.lease is 5s: .*before its first renewal.*1.7s/,
+    ],
+    [{ timing: { renewEvery: "1m" } }, /^timing\.renewEvery is 1m, timing\.lease is 15s/],
+    [
+      { timing: { pollMax: "1s", pollInterval: "2s" } },
+      /^timing\.pollMax is 1s, timing\.pollInterval is 2s: .*raise pollMax/,
+    ],
+    [{ flow: { prefetch: 11 } }, /^flow\.prefetch is 11, concurrency is 10: .*lower prefetch/],
   ])("%j: names the setting, its value and the fix", (options, problem) => {
     const problems = problemsOf(options);
     expect(problems).toHaveLength(1);
@@ -96,16 +109,17 @@ describe("impossible settings", () => {
   });
 
   it("are all listed at once", () => {
-    const options = { concurrency: 0, lease: "x", renewEvery: "1m", pollMax: "1s", pollInterval: "2s", prefech: 1 };
+    const timing = { lease: "x", renewEvery: "1m", pollMax: "1s", pollInterval: "2s" };
+    const options = { concurrency: 0, timing, flow: { prefech: 1 } };
     const problems = problemsOf(options);
     expect(problems.map((problem) => problem.split(/[ :]/, 1)[0])).toEqual([
+      "flow.prefech",
       "concurrency",
-      "lease",
-      "prefech",
-      "pollMax",
+      "timing.lease",
+      "timing.pollMax",
     ]);
     expect(() => resolveSettings(options as unknown as SettingOptions)).toThrow(
-      /^4 settings are invalid:\n- concurrency/,
+      /^4 settings are invalid:\n- flow\.prefech/,
     );
   });
 
@@ -116,17 +130,32 @@ describe("impossible settings", () => {
 
 describe("unwise settings", () => {
   it.each<[SettingOptions, RegExp]>([
-    [{ renewEvery: "6s" }, /^lease is 15s, renewEvery is 6s: .*set renewEvery to 5s or less/],
-    [{ lease: "1.9s", presenceGrace: "1s" }, /^lease is 1.9s: .*use 2s or more/],
-    [{ lease: "6m" }, /^lease is 6m: .*use 5m or less/],
-    [{ housekeeping: "16s" }, /^housekeeping is 16s, lease is 15s: .*set housekeeping to 1s/],
-    [{ housekeeping: "15s" }, /^housekeeping is 15s, lease is 15s: .*set housekeeping to 1s/],
-    [{ lease: "15s", renewEvery: 5600 }, /^lease is 15s, renewEvery is 5.6s: .*set renewEvery to 5s or less/],
-    [{ presenceGrace: "16s" }, /^presenceGrace is 16s, lease is 15s/],
-    [{ presenceGrace: 0 }, /^presenceGrace is 0ms: .*use 1s/],
-    [{ pollMax: "20s" }, /^pollMax is 20s, lease is 15s: .*lower pollMax/],
-    [{ housekeeping: "50ms" }, /^housekeeping is 50ms, pollMax is 5s: an idle node sends 20 queries per second/],
-    [{ crashLimit: 1 }, /^crashLimit is 1: .*use 3 or more/],
+    [
+      { timing: { renewEvery: "6s" } },
+      /^timing\.lease is 15s, timing\.renewEvery is 6s: .*set renewEvery to 5s or less/,
+    ],
+    [{ timing: { lease: "1.9s", presenceGrace: "1s" } }, /^timing\.lease is 1.9s: .*use 2s or more/],
+    [{ timing: { lease: "6m" } }, /^timing\.lease is 6m: .*use 5m or less/],
+    [
+      { timing: { housekeeping: "16s" } },
+      /^timing\.housekeeping is 16s, timing\.lease is 15s: .*set housekeeping to 1s/,
+    ],
+    [
+      { timing: { housekeeping: "15s" } },
+      /^timing\.housekeeping is 15s, timing\.lease is 15s: .*set housekeeping to 1s/,
+    ],
+    [
+      { timing: { lease: "15s", renewEvery: 5600 } },
+      /^timing\.lease is 15s, timing\.renewEvery is 5.6s: .*set renewEvery to 5s or less/,
+    ],
+    [{ timing: { presenceGrace: "16s" } }, /^timing\.presenceGrace is 16s, timing\.lease is 15s/],
+    [{ timing: { presenceGrace: 0 } }, /^timing\.presenceGrace is 0ms: .*use 1s/],
+    [{ timing: { pollMax: "20s" } }, /^timing\.pollMax is 20s, timing\.lease is 15s: .*lower pollMax/],
+    [
+      { timing: { housekeeping: "50ms" } },
+      /^timing\.housekeeping is 50ms, timing\.pollMax is 5s: an idle node sends 20 queries per second/,
+    ],
+    [{ recovery: { crashLimit: 1 } }, /^recovery\.crashLimit is 1: .*use 3 or more/],
   ])("%j: work, with a warning that names the fix", (options, warning) => {
     const { warnings } = resolveSettings(options);
     expect(warnings).toHaveLength(1);
@@ -134,7 +163,7 @@ describe("unwise settings", () => {
   });
 
   it("give one warning each", () => {
-    expect(resolveSettings({ renewEvery: "6s", crashLimit: 1 }).warnings).toHaveLength(2);
+    expect(resolveSettings({ timing: { renewEvery: "6s" }, recovery: { crashLimit: 1 } }).warnings).toHaveLength(2);
   });
 });
 
@@ -142,10 +171,11 @@ it("settings that pass keep every relation the engine relies on", () => {
   const ms = fc.option(fc.nat(60_000), { nil: undefined });
   const count = fc.option(fc.nat(20), { nil: undefined });
   // biome-ignore format: a table
-  const options = fc.record({
-    concurrency: count, prefetch: count, crashLimit: count, lease: ms, renewEvery: ms, housekeeping: ms, presenceGrace: ms,
-    shutdownGrace: ms, pollInterval: ms, pollMax: ms,
+  const timing = fc.record({
+    lease: ms, renewEvery: ms, housekeeping: ms, presenceGrace: ms, shutdownGrace: ms, pollInterval: ms, pollMax: ms,
   });
+  const [flow, recovery] = [fc.record({ prefetch: count }), fc.record({ crashLimit: count })];
+  const options = fc.record({ concurrency: count, flow, timing, recovery });
   fc.assert(
     fc.property(options, (given) => {
       try {

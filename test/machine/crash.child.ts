@@ -8,8 +8,8 @@ const [url, schema, identity] = process.argv.slice(2) as [string, string, string
 const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: crashMachines(),
-  identity,
-  ...{ presenceGrace: "300ms", housekeeping: "200ms", pollMax: "500ms", lease: "3s" },
+  identity: { id: identity },
+  timing: { presenceGrace: "300ms", housekeeping: "200ms", pollMax: "500ms", lease: "3s" },
 });
 process.on("message", async () => {
   await node.stop({ grace: "1s" });

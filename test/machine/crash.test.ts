@@ -102,7 +102,7 @@ describe("on PostgreSQL", () => {
       const world = systemWorld();
       let off = offMs;
       const skewed = { ...world, wallNow: () => world.wallNow() + off };
-      const options = { store, programs: [orders], identity: `skewed ${offMs}` } as const;
+      const options = { store, programs: [orders], identity: { id: `skewed ${offMs}` } } as const;
       const node = await createNode(options, skewed);
       const order = await node.start(orders, { email: "" });
       // It jumps while the timer runs.

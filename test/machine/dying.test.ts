@@ -10,7 +10,7 @@ import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { crashMachines } from "./crash-machines.js";
 import { open } from "./virtual-node.js";
 
-const SETTINGS = { lease: "3s" } as const;
+const SETTINGS = { timing: { lease: "3s" } } as const;
 const never = () => new Promise<never>(() => {});
 
 /** Dies at its n-th call: before it is done, or when it is done and not yet answered. What follows never happens. */

@@ -14,13 +14,12 @@ const elsewhere = new pg.Pool({ connectionString: url, options: `-c search_path=
 const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [deployed(pool, schema, identity)],
-  identity,
+  identity: { id: identity },
   env: "deploy",
   signals: true,
-  shutdownGrace: "5s",
+  timing: { shutdownGrace: "5s", lease: "3s" },
   concurrency: 4,
-  lease: "3s",
-  ...(claims && { claims: { adapter: tableClaims(elsewhere), lease: "1s" } }),
+  ...(claims && { flow: { claims: { adapter: tableClaims(elsewhere), lease: "1s" } } }),
   ...options,
 });
 process.send?.({ ready: node.incarnation });

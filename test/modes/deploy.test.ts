@@ -15,6 +15,7 @@ import type { NodeOptions } from "../../src/node/node-options.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { QUICK } from "../workflow/node-suite.js";
 import { deployed, MOST_AT_ONCE, POLICIES, tableSql } from "./deploy-programs.js";
 
@@ -192,11 +193,16 @@ test("a process killed with work claims on: another continues when the claim exp
 
 /** In this process: they show which node works on what, not how processes end. */
 const open = (identity: string, options: Partial<NodeOptions>) =>
-  createNode({ store, programs: [deployed(pool, schema, identity)], env: "deploy", identity, ...QUICK, ...options });
+  createNode({
+    store,
+    programs: [deployed(pool, schema, identity)],
+    env: "deploy",
+    ...mergeOptions({ ...QUICK, identity: { id: identity } }, options),
+  });
 
 test("developers on a shared database: the shared node executes their runs, until a developer's node takes them over", async () => {
-  await using ann = await open("ann", { mode: "trigger_only", stack: "dev-ann" });
-  await using _shared = await open("qc", { stack: "qc", takeDeferred: "all" });
+  await using ann = await open("ann", { flow: { mode: "trigger_only" }, stack: "dev-ann" });
+  await using _shared = await open("qc", { stack: "qc", flow: { takeDeferred: "all" } });
   const run = await ann.start(orders.expectations.resume, "dev 1");
   expect(await run.result({ timeout: "30s" })).toBe("qc");
   expect((await run.status()).deferred).toMatchObject({ by: "ann" });
@@ -208,12 +214,12 @@ test("developers on a shared database: the shared node executes their runs, unti
 });
 
 test("a sandbox: only the node that takes its stack works for it, and an env of its own shares nothing", async () => {
-  await using sandbox = await open("sandbox", { mode: "trigger_only", stack: "branch-42" });
+  await using sandbox = await open("sandbox", { flow: { mode: "trigger_only" }, stack: "branch-42" });
   await using production = await open("production", { stack: "live" });
-  await using _designated = await open("designated", { stack: "tests", takeDeferred: ["branch-42"] });
+  await using _designated = await open("designated", { stack: "tests", flow: { takeDeferred: ["branch-42"] } });
   const run = await sandbox.start(orders.expectations.resume, "sandbox 1");
   expect(await run.result({ timeout: "30s" })).toBe("designated");
-  await using apart = await open("apart", { mode: "trigger_only", env: "branch-43", stack: "live" });
+  await using apart = await open("apart", { flow: { mode: "trigger_only" }, env: "branch-43", stack: "live" });
   const alone = await apart.start(orders.expectations.resume, "sandbox 2");
   expect(await production.runUntilIdle({ timeout: "10s" })).toMatchObject({ idle: true, worked: 0 });
   expect(await alone.status()).toMatchObject({ state: "waiting", noCapableNode: true });

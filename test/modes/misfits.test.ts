@@ -68,7 +68,7 @@ onBothStores((bench) => {
           return name;
         }),
       });
-    const first = await bench.open({ programs: [tasks("old")], build: "1" });
+    const first = await bench.open({ programs: [tasks("old")], identity: { build: "1" } });
     const runs = await Promise.all([1, 2].map(() => first.start(tasks("old"))));
     const taskOf = async (id: string) =>
       (await bench.store.journal.read(id))!.entries.find(({ kind }) => kind === "task")?.key ?? null;
@@ -79,13 +79,13 @@ onBothStores((bench) => {
       await expect.poll(async () => (await first.run(ids.at(-1)!).status()).state, soon).toBe("parked");
     }
     await first.stop();
-    const second = await bench.open({ programs: [tasks("new")], build: "2" });
+    const second = await bench.open({ programs: [tasks("new")], identity: { build: "2" } });
     for (const id of ids) await second.run(id).signal(go);
     for (const id of ids) await expect.poll(() => quarantinedWith(bench.store, id), soon).toBe("JOURNAL_MISMATCH");
     for (const { id } of runs) expect(await second.run(id).status()).toMatchObject({ state: "parked", pending: 1 });
     await second.run(runs[0]!.id).cancel();
     await expect.poll(async () => (await second.run(runs[0]!.id).status()).state, soon).toBe("cancelled");
-    const third = await bench.open({ programs: [tasks("old")], build: "3" });
+    const third = await bench.open({ programs: [tasks("old")], identity: { build: "3" } });
     expect(await third.run(runs[1]!.id).result({ timeout: "15s" })).toEqual({ only: "old" });
     await Promise.all([second.stop(), third.stop()]);
   });

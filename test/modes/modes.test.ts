@@ -10,12 +10,13 @@ import { event, on } from "../../src/trigger/event.js";
 import { every } from "../../src/trigger/schedule.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const MODES: readonly NodeMode[] = ["full", "trigger_only", "disabled"];
 let n = 0;
 /** An env of its own for each test. */
-const place = () => ({ env: `modes-${process.pid}-${++n}`, identity: `host-${n}` });
+const place = () => ({ env: `modes-${process.pid}-${++n}`, identity: { id: `host-${n}` } });
 
 /** Waits until the condition holds; a test that waits in vain fails by its timeout. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -33,7 +34,12 @@ onBothStores((bench) => {
         const ticking = workflow("ticking", { on: [every("1s")] }, async () => {});
         const called = workflow("called", async () => {});
         const heard = workflow("heard", { on: [on(poked)] }, async () => {});
-        const node = await bench.open({ programs: [called, heard, ticking], env, identity, mode });
+        const node = await bench.open({
+          programs: [called, heard, ticking],
+          env,
+          identity,
+          flow: { mode },
+        });
         const started = await node.start(called).then(
           ({ id }) => id,
           (error) => error,
@@ -54,7 +60,7 @@ onBothStores((bench) => {
         await until(async () => (await stateOf(started)) === end);
         const { runs } = await bench.store.runs.list({ env }, { limit: 9 });
         expect(runs.map(({ deferred: one }) => one?.by ?? null)).toEqual(
-          runs.map(() => (mode === "full" ? null : identity)),
+          runs.map(() => (mode === "full" ? null : identity.id)),
         );
         if (mode === "trigger_only") for (const { state } of runs) expect(state).toBe("waiting");
       });
@@ -64,7 +70,8 @@ onBothStores((bench) => {
   describe("live switching", () => {
     const job = workflow("job", async () => "done");
     const other = workflow("other", async () => "done");
-    const open = (options: Partial<NodeOptions> = {}) => bench.open({ programs: [job, other], ...place(), ...options });
+    const open = (options: Partial<NodeOptions> = {}) =>
+      bench.open({ programs: [job, other], ...mergeOptions(place(), options) });
 
     test("a node in trigger_only mode does not execute what it starts; set to full again, it does", async () => {
       const node = await open();
@@ -83,7 +90,7 @@ onBothStores((bench) => {
     });
 
     test("an override applies to one program and wins over the node's mode; cleared, the node's mode applies again", async () => {
-      const node = await open({ mode: "trigger_only" });
+      const node = await open({ flow: { mode: "trigger_only" } });
       await node.mode.override(job, "full");
       expect([node.mode.of(job), node.mode.of("other")]).toEqual(["full", "trigger_only"]);
       const left = await node.start(other);
@@ -100,7 +107,7 @@ onBothStores((bench) => {
     });
 
     test("a client sets the mode of any node by its name, and it acts within a second", async () => {
-      const node = await open({ housekeeping: "1s", name: "the other" });
+      const node = await open({ timing: { housekeeping: "1s" }, identity: { name: "the other" } });
       const client = createClient({ store: bench.store, env: node.env });
       const heard = new Promise<number>((resolve) => {
         const from = performance.now();
@@ -121,8 +128,8 @@ onBothStores((bench) => {
     test("two live nodes with one name are distinguished", async () => {
       const { env } = place();
       const [a] = await Promise.all([
-        open({ env, name: "twin", housekeeping: "1s" }),
-        open({ env, name: "twin", identity: "second", housekeeping: "1s" }),
+        open({ env, identity: { name: "twin" }, timing: { housekeeping: "1s" } }),
+        open({ env, identity: { name: "twin", id: "second" }, timing: { housekeeping: "1s" } }),
       ]);
       const { nodes } = createClient({ store: bench.store, env });
       await expect(nodes.setMode("twin", "disabled")).rejects.toMatchObject({ code: "NODE_AMBIGUOUS" });
@@ -140,7 +147,7 @@ onBothStores((bench) => {
       expect(second.mode.status()).toMatchObject({ nodeMode: "full", overrides: { other: "disabled" } });
       await second.mode.set("trigger_only", { keep: true });
       await second.stop();
-      const third = await open({ env, identity, mode: "full" });
+      const third = await open({ env, identity, flow: { mode: "full" } });
       expect(third.mode.status()).toMatchObject({ nodeMode: "trigger_only", overrides: { other: "disabled" } });
       const run = await third.start(job);
       expect(await third.runUntilIdle({ timeout: "5s" })).toEqual({ idle: true, worked: 0 });
@@ -189,8 +196,8 @@ onBothStores((bench) => {
       const poked = event<{ n: number }>()("poked-elsewhere");
       const heard = workflow("heard-elsewhere", { on: [on(poked)] }, async () => "there");
       const { env } = place();
-      const here = await bench.open({ programs: [heard], env, identity: "here" });
-      const there = await bench.open({ programs: [heard], env, identity: "there" });
+      const here = await bench.open({ programs: [heard], env, identity: { id: "here" } });
+      const there = await bench.open({ programs: [heard], env, identity: { id: "there" } });
       await here.mode.override(heard, "disabled");
       const { runs } = await here.emit(poked, { n: 1 });
       expect(runs.length).toBe(1);
@@ -209,7 +216,7 @@ onBothStores((bench) => {
           await go.promise;
         });
       });
-      const node = await bench.open({ programs: [held], ...place(), concurrency: 1, prefetch: 1 });
+      const node = await bench.open({ programs: [held], ...place(), concurrency: 1, flow: { prefetch: 1 } });
       const runs = [await node.start(held), await node.start(held)];
       await began.promise;
       await until(() => node.active === 2);
@@ -261,14 +268,14 @@ onBothStores((bench) => {
       const program = stepwise(began.resolve, go.promise);
       const { env } = place();
       // Without signals it only stops, because its process is the test's. A real one exits in deploy.test.ts.
-      const node = await bench.open({ programs: [program], env, identity: "leaving", signals: false });
+      const node = await bench.open({ programs: [program], env, identity: { id: "leaving" }, signals: false });
       const stopped = new Promise<void>((resolve) => node.on("node.stopped", () => resolve()));
       const run = await node.start(program);
       await began.promise;
       await node.nodes.drain("leaving", { exit: true });
       go.resolve();
       await stopped;
-      const next: Node = await bench.open({ programs: [program], env, identity: "staying" });
+      const next: Node = await bench.open({ programs: [program], env, identity: { id: "staying" } });
       expect(await run.result({ timeout: "10s" })).toBe("whole");
       expect(await run.status()).toMatchObject({ recoveries: 0, failures: 0 });
       await next.stop();

@@ -5,6 +5,7 @@ import { createClient } from "../../src/client/create-client.js";
 import type { LimitRule } from "../../src/kernel/limit-rule.js";
 import type { NodeOptions } from "../../src/node/node-options.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 let n = 0;
@@ -15,7 +16,7 @@ const programOf = (of: keyof typeof policies) => workflow("job", policies[of], a
 
 onBothStores((bench) => {
   const open = (of: keyof typeof policies, options: Partial<NodeOptions>) =>
-    bench.open({ programs: [programOf(of)], identity: of, stack: of, ...options });
+    bench.open({ programs: [programOf(of)], stack: of, ...mergeOptions({ identity: { id: of } }, options) });
   /** The policy of runs that were started without the code, in no stack. */
   const declaredFor = async (env: string, stack: string | null = null) => {
     const group = { env, stack, queue: "job", program: "job", version: null };
@@ -40,9 +41,9 @@ onBothStores((bench) => {
     test(`a ${mode} node of another stack changes neither limits nor recovery of what production serves`, async () => {
       const env = newEnv();
       await open("production", { env });
-      await open("ci", { env, mode });
+      await open("ci", { env, flow: { mode } });
       expect(await declaredFor(env)).toEqual([50]);
-      await (await open("ci", { env, mode, identity: "again" })).stop();
+      await (await open("ci", { env, flow: { mode }, identity: { id: "again" } })).stop();
       expect(await declaredFor(env)).toEqual([50]);
     });
   }
@@ -50,17 +51,17 @@ onBothStores((bench) => {
   test("a node that claims one program by an override declares no policy for its other programs", async () => {
     const env = newEnv();
     await open("production", { env });
-    const ci = await open("ci", { env, mode: "disabled", identity: "kept" });
+    const ci = await open("ci", { env, flow: { mode: "disabled" }, identity: { id: "kept" } });
     await ci.mode.override("job", "full");
     await expect.poll(() => declaredFor(env, "ci")).toEqual([1]);
   });
 
   test("a run keeps the policy of the code that started it, whatever is declared later", async () => {
     const env = newEnv();
-    const production = await open("production", { env, mode: "trigger_only", sweeper: "off" });
+    const production = await open("production", { env, flow: { mode: "trigger_only" }, recovery: { reclaim: "off" } });
     const client = createClient<readonly [ReturnType<typeof programOf>]>({ store: bench.store, env });
     expect(await judgedBy(env, () => production.start(programOf("production")))).toBe("resume");
-    await (await open("ci", { env, stack: "production", sweeper: "off" })).stop();
+    await (await open("ci", { env, stack: "production", recovery: { reclaim: "off" } })).stop();
     expect(await declaredFor(env)).toEqual([1]);
     expect(await judgedBy(env, () => client.start("job"))).toBe("fail");
     expect(await judgedBy(env, () => production.start(programOf("production")))).toBe("resume");
@@ -73,7 +74,7 @@ onBothStores((bench) => {
     const listen = (node: Awaited<ReturnType<typeof open>>) => node.on("program.conflict", (facts) => told.push(facts));
     const older = await open("production", { env, stack });
     listen(older);
-    const bus = await open("ci", { env, stack, mode: "disabled" });
+    const bus = await open("ci", { env, stack, flow: { mode: "disabled" } });
     listen(bus);
     expect(await declaredFor(env, stack)).toEqual([50]);
     // From now on the newer one takes runs.

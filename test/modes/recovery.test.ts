@@ -57,7 +57,14 @@ onBothStores((bench) => {
 
   /** Subscribed before the node starts. */
   async function start(env: string, identity: string, sweeper: "every" | "off") {
-    const options = { store: bench.store, programs: [], ...QUICK, env, identity, sweeper };
+    const options = {
+      store: bench.store,
+      programs: [],
+      ...QUICK,
+      env,
+      identity: { id: identity },
+      recovery: { reclaim: sweeper },
+    };
     const node = new Node(options, systemWorld());
     const told: unknown[] = [];
     node.on("run.reclaimed", ({ runId, outcome }) => told.push({ runId, outcome }));
@@ -226,7 +233,7 @@ onBothStores((bench) => {
   test("a run that fails as orphaned wakes the callers that wait for its result", async () => {
     const env = newEnv();
     const run = await orphan({ env, program: "doomed", declared: "fail" });
-    const node = await bench.open({ programs: [], env, sweeper: "off" });
+    const node = await bench.open({ programs: [], env, recovery: { reclaim: "off" } });
     await recovery({ store: bench.store, env }).sweep();
     await expect(node.run(run.id).result({ timeout: "5s" })).rejects.toMatchObject({
       state: "failed",

@@ -8,13 +8,10 @@ const [url, schema, version, identity] = process.argv.slice(2) as [string, strin
 const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: programsOf(version),
-  identity,
+  identity: { id: identity },
   env: "rolling",
   signals: true,
-  shutdownGrace: "5s",
+  timing: { shutdownGrace: "5s", lease: "5s", pollInterval: 100, housekeeping: 200 },
   concurrency: 8,
-  lease: "5s",
-  pollInterval: 100,
-  housekeeping: 200,
 });
 process.send?.({ ready: node.incarnation });

@@ -41,8 +41,8 @@ onBothStores((bench) => {
     for (const takeDeferred of ["all", "green", ["red", "green"]] as const) {
       test(`${JSON.stringify(takeDeferred)}: what a trigger_only node of another stack starts is worked on`, async () => {
         const env = newEnv();
-        const asking = await open({ env, stack: "green", identity: "asking", mode: "trigger_only" });
-        const taking = await open({ env, stack: "blue", identity: "taking", takeDeferred });
+        const asking = await open({ env, stack: "green", identity: { id: "asking" }, flow: { mode: "trigger_only" } });
+        const taking = await open({ env, stack: "blue", identity: { id: "taking" }, flow: { takeDeferred } });
         const run = await asking.start(job);
         expect(await run.result({ timeout: "10s" })).toBe("done");
         expect(await takerOf(run.id)).toEqual({ by: "asking", takenBy: taking.incarnation, state: "completed" });
@@ -52,9 +52,14 @@ onBothStores((bench) => {
 
     test("a stack that is not named is left alone, and so is one with a node of its own that works", async () => {
       const env = newEnv();
-      const taking = await open({ env, stack: "blue", takeDeferred: ["green"] });
-      const red = await open({ env, stack: "red", mode: "trigger_only" });
-      const green = await open({ env, stack: "green", mode: "trigger_only", housekeeping: "200ms" });
+      const taking = await open({ env, stack: "blue", flow: { takeDeferred: ["green"] } });
+      const red = await open({ env, stack: "red", flow: { mode: "trigger_only" } });
+      const green = await open({
+        env,
+        stack: "green",
+        flow: { mode: "trigger_only" },
+        timing: { housekeeping: "200ms" },
+      });
       const left = await red.start(job);
       expect(await (await green.start(job)).result({ timeout: "10s" })).toBe("done");
       // From now on green works for itself: nodes that opted in no longer take its runs.
@@ -68,8 +73,8 @@ onBothStores((bench) => {
 
     test("an override of the taker's own keeps it from taking", async () => {
       const env = newEnv();
-      const asking = await open({ env, stack: "green", mode: "trigger_only" });
-      const taking = await open({ env, stack: "blue", takeDeferred: "all" });
+      const asking = await open({ env, stack: "green", flow: { mode: "trigger_only" } });
+      const taking = await open({ env, stack: "blue", flow: { takeDeferred: "all" } });
       await taking.mode.override(job, "trigger_only");
       const run = await asking.start(job);
       expect(await taking.runUntilIdle({ timeout: "5s" })).toEqual({ idle: true, worked: 0 });
@@ -84,9 +89,15 @@ onBothStores((bench) => {
       const counting = workflow("counting", async (ctx, id: string) => {
         await ctx.step("count", () => counted.set(id, (counted.get(id) ?? 0) + 1));
       });
-      const asking = await open({ env, stack: "green", mode: "trigger_only", programs: [counting] });
+      const asking = await open({ env, stack: "green", flow: { mode: "trigger_only" }, programs: [counting] });
       for (const identity of ["one", "two"])
-        await open({ env, stack: identity, identity, takeDeferred: "all", programs: [counting] });
+        await open({
+          env,
+          stack: identity,
+          identity: { id: identity },
+          flow: { takeDeferred: "all" },
+          programs: [counting],
+        });
       const items = Array.from({ length: 40 }, (_, i) => ({ input: String(i) }));
       const started = await asking.startMany(counting, items);
       await Promise.all(started.map((one) => "run" in one && one.run.result({ timeout: "20s" })));
@@ -96,7 +107,7 @@ onBothStores((bench) => {
 
   test("a deferred run that no node takes in time is cancelled, with the reason in its journal", async () => {
     const env = newEnv();
-    const node = await open({ env, mode: "trigger_only", deferredExpiry: 50 });
+    const node = await open({ env, flow: { mode: "trigger_only", deferredExpiry: 50 } });
     const deferred = new Promise<object>((resolve) =>
       node.on("run.deferred", ({ runId, program, stack }) => resolve({ runId, program, stack })),
     );
@@ -125,7 +136,12 @@ onBothStores((bench) => {
 test("the node that finds a deferred run overdue reports it", async () => {
   const job = workflow("job", async () => "done");
   const store = memoryStore();
-  await using node = await createNode({ store, programs: [job], mode: "trigger_only", deferredExpiry: 50, ...QUICK });
+  await using node = await createNode({
+    store,
+    programs: [job],
+    flow: { mode: "trigger_only", deferredExpiry: 50 },
+    ...QUICK,
+  });
   const expired = new Promise((resolve) => node.on("run.expired", resolve));
   const run = await node.start(job);
   expect(await expired).toMatchObject({ runId: run.id, program: "job", stack: null, by: node.identity });

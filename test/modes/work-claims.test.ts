@@ -6,11 +6,12 @@ import { keyText, type WorkGuardOptions, workGuard } from "../../src/node/work-g
 import { FakeClaims } from "../../src/testing/fake-claims.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { group, newRun } from "../store/scene.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 let n = 0;
-const place = () => ({ env: `claims-${process.pid}-${++n}`, identity: `claimer-${n}` });
+const place = () => ({ env: `claims-${process.pid}-${++n}`, identity: { id: `claimer-${n}` } });
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -26,7 +27,10 @@ onBothStores((bench) => {
   });
 
   async function open(claims: FakeClaims, options: Partial<NodeOptions> = {}) {
-    const node = await bench.open({ programs: [job, failing], ...place(), claims, ...options });
+    const node = await bench.open({
+      programs: [job, failing],
+      ...mergeOptions({ ...place(), flow: { claims } }, options),
+    });
     const told: string[] = [];
     for (const name of ["acquired", "busy", "completed", "failed", "steal", "lost"] as const) {
       node.on(`work_claim.${name}`, ({ key }) => told.push(`${name} ${key}`));
@@ -105,7 +109,7 @@ onBothStores((bench) => {
         );
       }),
     );
-    const { node, told } = await open(claims, { programs: [long], claims: { adapter: claims, lease: 300 } });
+    const { node, told } = await open(claims, { programs: [long], flow: { claims: { adapter: claims, lease: 300 } } });
     const run = await node.start(long, undefined, { key: "k" });
     await began.promise;
     const key = keyText(node.env, run.id, { scope: "long", key: "k" });

@@ -36,7 +36,7 @@ async function entries(runId: string): Promise<string[]> {
 test("when a node is killed in mid-task, another continues after the last recorded step, within seconds", {
   timeout: 60_000,
 }, async () => {
-  const settings = { env: "crash", lease: LONG, presenceGrace: 500 };
+  const settings = { env: "crash", timing: { lease: LONG, presenceGrace: 500 } };
   const victim = await nodes.start("victim", url, settings);
   const run = await heldRun("crash");
   const heir = await nodes.startHere("heir", url, settings);
@@ -66,7 +66,7 @@ test("when a node is killed in mid-task, another continues after the last record
 test("a node that restarts reclaims its own runs at once, long before its grace and their leases end", {
   timeout: 60_000,
 }, async () => {
-  const settings = { env: "again", lease: LONG };
+  const settings = { env: "again", timing: { lease: LONG } };
   const first = await nodes.start("again", url, settings);
   const run = await heldRun("again");
   await first.kill();
@@ -79,7 +79,7 @@ test("a node that restarts reclaims its own runs at once, long before its grace 
 });
 
 test("a second live process of the same identity takes nothing from the first", { timeout: 60_000 }, async () => {
-  const settings = { env: "twin", lease: LONG };
+  const settings = { env: "twin", timing: { lease: LONG } };
   const first = await nodes.start("twin", url, settings);
   const run = await heldRun("twin");
   await nodes.startHere("twin", url, settings);
@@ -94,7 +94,7 @@ test("a second live process of the same identity takes nothing from the first", 
 test("no node starts next to a lone node; when it is killed, the next node reclaims its runs at once", {
   timeout: 60_000,
 }, async () => {
-  const lone = { env: "lone", claiming: false, lease: LONG, renewEvery: 50 };
+  const lone = { env: "lone", flow: { claiming: false }, timing: { lease: LONG, renewEvery: 50 } };
   const first = await nodes.start("lone", url, lone);
   const run = await heldRun("lone");
   const held = async () => (await store.runs.get(run.id))!;

@@ -12,7 +12,7 @@ import { task } from "./task.js";
 
 const schema = "holdfast";
 const nodes = new NodeProcesses({ schema });
-const SETTINGS = { lease: "3s", concurrency: 8 } as const;
+const SETTINGS = { timing: { lease: "3s" }, concurrency: 8 } as const;
 let yard: ServerYard;
 /** The address of nodes and clients: it leads to the current primary. */
 let proxy: FaultProxy;

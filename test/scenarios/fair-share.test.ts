@@ -14,7 +14,7 @@ import { testSchema } from "../harness/database.js";
 import { innocent } from "./poison.js";
 
 const { url, schema } = testSchema();
-const QUICK = { housekeeping: 100, presenceGrace: 300 };
+const QUICK = { timing: { housekeeping: 100, presenceGrace: 300 } };
 /** Longer than a test: no node gets a second run because its first has ended. */
 const WORK_MS = 60_000;
 let store: PostgresStore;
@@ -32,7 +32,7 @@ async function idleNodes(env: string, count: number, concurrency: number): Promi
   const shares = Array.from({ length: count }, () => 0);
   const programs = [innocent((ms) => pass(ms, null, { ref: false }))];
   for (let i = 0; i < count; i++) {
-    const options = { ...QUICK, env, identity: `idle-${i}`, concurrency };
+    const options = { ...QUICK, env, identity: { id: `idle-${i}` }, concurrency };
     const node = await createNode({ store: postgres(url, { schema }), programs, ...options });
     node.on("run.claimed", () => shares[i]!++);
     nodes.push(node);
@@ -68,7 +68,14 @@ test("30 runs of a killed process, 4 idle nodes: none takes more than twice the 
   timeout: 60_000,
 }, async () => {
   const env = "reclaimed";
-  const wish = JSON.stringify({ url, schema, env, identity: "victim", concurrency: 40, ...QUICK, lease: "10m" });
+  const wish = JSON.stringify({
+    url,
+    schema,
+    env,
+    identity: { id: "victim" },
+    concurrency: 40,
+    timing: { ...QUICK.timing, lease: "10m" },
+  });
   const victim = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [wish], { execArgv: [] });
   await once(victim, "message");
   const client = createClient({ store, env });

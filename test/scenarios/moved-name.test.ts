@@ -72,7 +72,13 @@ describe.for(ways)("with %s", ([, open]) => {
     return ctx.step("s", () => 1);
   });
   const openNode = async () => {
-    const node = await createNode({ store: openStore(), env: "moved", identity: "n", lease: "15s", programs: [quick] });
+    const node = await createNode({
+      store: openStore(),
+      env: "moved",
+      identity: { id: "n" },
+      timing: { lease: "15s" },
+      programs: [quick],
+    });
     closing.push(() => node.stop({ grace: "1s" }));
     return node;
   };

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import type { Node, NodeOptions } from "../../src/index.js";
 import { compiled } from "../harness/compiled.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { Held, openNode } from "./open-node.js";
 
 export interface Told {
@@ -60,9 +61,13 @@ export class NodeProcesses {
     });
   }
 
+  #wish(name: string, url: string, options: Options) {
+    return { url, schema: this.#where.schema, ...mergeOptions({ identity: { id: name } }, options) };
+  }
+
   /** Resolves when it works, or was refused. */
   async start(name: string, url: string, options: Options = {}): Promise<NodeProcess> {
-    const wish = JSON.stringify({ url, schema: this.#where.schema, identity: name, ...options });
+    const wish = JSON.stringify(this.#wish(name, url, options));
     const child = fork(compiled(join(import.meta.dirname, "node.child.ts")), [wish], { execArgv: [] });
     this.#children.add(child);
     child.on("exit", () => this.#children.delete(child));
@@ -75,7 +80,7 @@ export class NodeProcesses {
   /** The same in this process: a second or two faster, and enough for a node that is not killed. */
   async startHere(name: string, url: string, options: Options = {}): Promise<ScenarioNode & { stop(): Promise<void> }> {
     const held = new Held();
-    const wish = { url, schema: this.#where.schema, identity: name, ...options };
+    const wish = this.#wish(name, url, options);
     const tell = (event: string, detail: unknown = null) => this.told.push({ node: name, event, detail });
     const node = await openNode(wish, tell, held);
     if (node) this.#here.push({ node, held });

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
 import { createNode, type Node, type NodeOptions } from "../../src/index.js";
 import { postgres } from "../../src/store/postgres/index.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { type Effect, taskWith } from "./task.js";
 
 export interface Wish extends Partial<Omit<NodeOptions, "store" | "programs">> {
@@ -40,8 +41,8 @@ export async function openNode({ url, schema, ...options }: Wish, tell: Tell, he
   });
   const store = postgres(url, { schema, queryTimeout: "2s" });
   try {
-    const quick = { housekeeping: 100, pollInterval: 50, pollMax: 200 };
-    const node = await createNode({ store, programs: [task], ...quick, ...options });
+    const quick = { timing: { housekeeping: 100, pollInterval: 50, pollMax: 200 } };
+    const node = await createNode({ store, programs: [task], ...mergeOptions(quick, options) });
     for (const name of ["run.claimed", "run.settled", "run.reclaimed", "claim.lost", "claim.in_doubt"] as const) {
       node.on(name, ({ node: _, ...facts }) => tell(name, facts));
     }

@@ -36,7 +36,7 @@ async function heldRun(env: string) {
 test("a node cut off for longer than its lease loses its run, its late write is refused; back, it works again", {
   timeout: 90_000,
 }, async () => {
-  const settings = { env: "cut", lease: LEASE_MS };
+  const settings = { env: "cut", timing: { lease: LEASE_MS } };
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("cut");
   const other = await nodes.startHere("other", url, settings);
@@ -74,7 +74,7 @@ test("a node that is back before a reclaim keeps its claim although its lease ex
   timeout: 90_000,
 }, async () => {
   // Both nodes run their housekeeping, and reclaim nothing yet.
-  const settings = { env: "back", lease: LEASE_MS, sweeper: "off" } as const;
+  const settings = { env: "back", timing: { lease: LEASE_MS }, recovery: { reclaim: "off" } } as const;
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("back");
   await nodes.startHere("watcher", url, settings);

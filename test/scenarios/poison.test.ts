@@ -10,7 +10,7 @@ import { testSchema } from "../harness/database.js";
 import { innocent, poison } from "./poison.js";
 
 const { url, schema } = testSchema();
-const QUICK = { housekeeping: 100, pollInterval: 50, pollMax: 200, presenceGrace: 300, lease: "30s" };
+const QUICK = { timing: { housekeeping: 100, pollInterval: 50, pollMax: 200, presenceGrace: 300, lease: "30s" } };
 let store: PostgresStore;
 const children = new Set<ChildProcess>();
 let supervised = true;
@@ -29,7 +29,7 @@ afterAll(() => store.close());
 /** Starts a process, and the next one whenever it has died. Returns how often it did. */
 function supervise(identity: string, env: string): { deaths: number } {
   const life = { deaths: 0 };
-  const wish = JSON.stringify({ url, schema, env, identity, ...QUICK });
+  const wish = JSON.stringify({ url, schema, env, identity: { id: identity }, ...QUICK });
   const start = () => {
     const child = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [wish], { execArgv: [] });
     children.add(child);

@@ -22,7 +22,10 @@ afterAll(() => store.close());
 
 const HELD = { steps: 2, ms: 1, holdAt: 0 };
 /** Default settings, with a generated identity. */
-const DEFAULTS = { housekeeping: 1_000, pollInterval: 1_000, pollMax: 5_000, identity: undefined as unknown as string };
+const DEFAULTS = {
+  timing: { housekeeping: 1_000, pollInterval: 1_000, pollMax: 5_000 },
+  identity: { id: undefined as unknown as string },
+};
 const RECOVERED_MS = 2_500;
 
 async function heldRun(env: string) {

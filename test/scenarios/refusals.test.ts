@@ -8,7 +8,7 @@ import { expectation } from "../../src/actor/expectation.js";
 import { createClient } from "../../src/client/create-client.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { every } from "../../src/trigger/schedule.js";
@@ -172,7 +172,12 @@ test.for(Object.keys(REFUSALS))(
     const { all, orders, startOne } = programs(env, () => nodes[0]!);
     const troubles = new Set<string>();
     for (const identity of ["a", "b"]) {
-      const options = { ...QUICK, housekeeping: 200, lease: "10s", identity, env, programs: all } as const;
+      const options = {
+        timing: { ...QUICK.timing, housekeeping: 200, lease: "10s" },
+        identity: { id: identity },
+        env,
+        programs: all,
+      } as const;
       const node = await createNode({ ...options, store: open(address.href) });
       for (const event of ["store.trouble", "claim.failed", "housekeeping.failed", "lease.renew_failed"] as const)
         node.on(event, ({ error }) => void troubles.add((error as { code: string }).code));

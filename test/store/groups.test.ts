@@ -52,7 +52,7 @@ test("a group whose number is taken gets the next one, and each group claims its
 
 test("a lost group comes back under its number, and a node that claims by it works before it is declared again", async () => {
   const kept = workflow("kept", async () => "kept");
-  const slow = { housekeeping: "1h", pollInterval: 20, pollMax: 50 } as const;
+  const slow = { timing: { housekeeping: "1h", pollInterval: 20, pollMax: 50 } } as const;
   await using node = await createNode({ store, programs: [kept], env: "lost", ...slow });
   const lose = () => here.pool.query(`delete from ${here.schema}.claim_groups where env = 'lost'`);
   await lose();

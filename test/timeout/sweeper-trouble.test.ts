@@ -53,7 +53,7 @@ describe("a handler", () => {
     expect(instances.fired).toHaveLength(1);
   });
 
-  test("that always fails is given up after its attempts, kept and listed; a retry tries it again", async () => {
+  test("that always fails is given up after its attempts, kept and shown; retried it is tried again", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     let broken = true;
     await arm("a", 1_000);

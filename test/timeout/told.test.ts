@@ -81,7 +81,7 @@ test("also after the listening connection was cut: it is opened again, and the s
   await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard", "heard"]);
 });
 
-test("a dead timeout that another process retries fires at once", async () => {
+test("one that was given up and is retried elsewhere fires at once", async () => {
   const timeout = await elsewhere.schedule("dead", { ...PENDING, in: 0 });
   const answer = await elsewhere.claim(timeout, "n", { claimMs: 60_000 });
   if (answer.outcome === "claimed") await elsewhere.giveUp(answer.claim, "no");

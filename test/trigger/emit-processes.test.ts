@@ -61,7 +61,9 @@ test("a hot subject: thousands of events, one run for each quiet window, each wi
   const got: number[] = [];
   const trigger = on(ticked, { subject: "sensor", debounce: "1500ms" });
   const calm = workflow("calm", { on: [trigger] }, async (_ctx, { n }) => void got.push(n));
-  const nodes = await Promise.all([1, 2].map(() => createNode({ store, programs: [calm], housekeeping: "100ms" })));
+  const nodes = await Promise.all(
+    [1, 2].map(() => createNode({ store, programs: [calm], timing: { housekeeping: "100ms" } })),
+  );
   const clients = [createClient({ store }), createClient({ store: nodeStore() })];
   for (let window = 1; window <= 2; window++) {
     // Bursts of 200 from two processes' worth of connections, one after the other: no event comes 1.5 s after another.
@@ -88,7 +90,7 @@ test("a subject that is never quiet for long, on two nodes: no event is lost, an
   const got: number[] = [];
   const trigger = on(moved, { subject: "id", debounce: 20 });
   const follow = workflow("follow", { on: [trigger] }, async (_ctx, { n }) => void got.push(n));
-  const quick = { pollInterval: 20, pollMax: 50, housekeeping: 20 } as const;
+  const quick = { timing: { pollInterval: 20, pollMax: 50, housekeeping: 20 } } as const;
   const nodes = await Promise.all([1, 2].map(() => createNode({ store, programs: [follow], ...quick })));
   const runs = new Set<string | null>();
   let n = 0;

@@ -1,18 +1,16 @@
 // What the compiler knows of actors: from triggers and schemas to the result of an episode, without a cast.
 
 import { z } from "zod";
+import { actor, expectation, strategy } from "../../src/actor/index.js";
 import {
-  actor,
   createClient,
   createNode,
   cron,
   event,
-  expectation,
   manual,
   on,
   type RunHandle,
   signal,
-  strategy,
   type Tick,
 } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";

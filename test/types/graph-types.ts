@@ -1,7 +1,8 @@
 // Graphs: what is inferred, and what does not compile. The compiler is the test, as in workflow-types.ts.
 
 import { z } from "zod";
-import { append, graph, merge, replace, signal, state } from "../../src/index.js";
+import { append, graph, merge, replace, state } from "../../src/graph/index.js";
+import { signal } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
 
 declare const node: Node;

@@ -28,14 +28,11 @@ nodeIdentity satisfies string;
 void createNode({
   store,
   programs: [order],
-  mode: "disabled",
-  takeDeferred: ["a", "b"],
-  deferredExpiry: false,
-  claims,
+  flow: { mode: "disabled", takeDeferred: ["a", "b"], deferredExpiry: false, claims },
 });
-void createNode({ store, programs: [order], claims: { adapter: claims, lease: "2m" } });
+void createNode({ store, programs: [order], flow: { claims: { adapter: claims, lease: "2m" } } });
 // @ts-expect-error a duration, or false
-void createNode({ store, programs: [order], deferredExpiry: true });
+void createNode({ store, programs: [order], flow: { deferredExpiry: true } });
 
 void recovery({ store }).sweep({
   actorRegistry: { order },

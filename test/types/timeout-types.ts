@@ -1,8 +1,8 @@
 // Timeouts and leaders: what compiles and what does not. The compiler is the test.
 
-import { type TimeoutStore, TimeoutSweeper, type timeoutStore } from "../../src/compat/index.js";
-import { createLeader } from "../../src/index.js";
+import { createLeader } from "../../src/lease/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { type TimeoutStore, TimeoutSweeper, type timeoutStore } from "../../src/timeout/index.js";
 
 type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const is = <_T extends true>() => {};

@@ -68,7 +68,7 @@ onBothStores((bench) => {
     expect(await run.result({ timeout: "5s" })).toBe("denied");
   });
 
-  test("a retry executes the call that failed last again, and nothing else", async () => {
+  test("a failed run that is retried tries what failed last again, and nothing else", async () => {
     broken = true;
     const run = await node.start(fragile, "a");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
@@ -84,7 +84,7 @@ onBothStores((bench) => {
     expect(await node.dead.count({ program: "fragile" })).toBe(0);
   });
 
-  test("a retry from the start executes every step again, under other keys", async () => {
+  test("retried from its start, every step is done again, under other keys", async () => {
     broken = true;
     const run = await node.start(fragile, "b");
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED" });
@@ -153,7 +153,7 @@ onBothStores((bench) => {
     const endless = workflow("endless", async (ctx) => {
       for (let i = 0; ; i++) await ctx.step("more", () => i);
     });
-    const long = await bench.open({ programs: [endless], historyWarning: 20, historyLimit: 40 });
+    const long = await bench.open({ programs: [endless], recovery: { historyWarning: 20, historyLimit: 40 } });
     const told: number[] = [];
     long.on("run.history_long", ({ length }) => void told.push(length));
     const run = await long.start(endless);
@@ -217,7 +217,7 @@ onBothStores((bench) => {
         .step("bad", { retry: { attempts: 2, delay: 1 } }, () => Promise.reject(new Error("no")))
         .catch(() => {});
     });
-    const telling = await bench.open({ programs: [story], name: "teller" });
+    const telling = await bench.open({ programs: [story], identity: { name: "teller" } });
     for (const name of ["step.started", "step.completed", "step.retried", "step.failed"] as const)
       telling.on(name, ({ runId, step, attempt, node }) => void told.push([name, runId, step, attempt, node.name]));
     const run = await telling.start(story);
@@ -233,14 +233,14 @@ onBothStores((bench) => {
     await telling.stop();
   });
 
-  test("a run is given the node's services, and its own over them", async () => {
+  test("a function of services is called for each run", async () => {
     const served = workflow("served", async (ctx, _name: string) => ({ ...ctx.services }) as Record<string, string>);
     const serving = await bench.open({
       programs: [served],
-      services: { model: "small", mail: "smtp" } as object,
-      perRun: async ({ input, program: name }) => {
+      services: async ({ input, program: name }) => {
         if (input === "none") throw new PermanentError("no model for you");
-        return (input === "big" ? { model: `big for ${name}` } : {}) as object;
+        const shared = { model: "small", mail: "smtp" };
+        return input === "big" ? { ...shared, model: `big for ${name}` } : shared;
       },
     });
     const big = await serving.start(served, "big");
@@ -275,7 +275,7 @@ onBothStores((bench) => {
 
   test("a delayed run starts when it is due, not at the next poll", async () => {
     const stamp = workflow("stamp", async (ctx) => (await ctx.now()).getTime());
-    const slow = await bench.open({ programs: [stamp], pollInterval: "20s", pollMax: "20s" });
+    const slow = await bench.open({ programs: [stamp], timing: { pollInterval: "20s", pollMax: "20s" } });
     const run = await slow.start(stamp, undefined, { delay: 700 });
     const at = await run.result({ timeout: "10s" });
     const { createdAt } = await run.status();

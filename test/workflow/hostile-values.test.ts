@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { outcomeOf } from "../../src/compat/job-outcome.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/index.js";
+import { graph, state } from "../../src/graph/index.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
@@ -53,7 +53,7 @@ onBothStores(
       test.each(Object.keys(places))("thrown in %s is its failure", async (place) => {
         const program = places[place]!(hostile[what]!);
         // A lease longer than the test: a run that hangs would not be reclaimed in time.
-        const node = await bench.open({ programs: [program], lease: "60s" });
+        const node = await bench.open({ programs: [program], timing: { lease: "60s" } });
         const run = await node.start(program, { n: 1 });
         await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_FAILED", state: "failed" });
       });

@@ -10,8 +10,9 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { memoryTransaction } from "../../src/store/memory/table/transaction.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
+import { mergeOptions } from "../harness/merge-options.js";
 
-export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000 } as const;
+export const QUICK = { timing: { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000 } } as const;
 
 export interface Bench {
   readonly store: Store;
@@ -48,7 +49,7 @@ export function onBothStores(suite: (bench: Bench) => void, { perTest = false } 
       const bench = {
         store: undefined as unknown as Store,
         async open(options: Omit<NodeOptions, "store">) {
-          const node = await createNode({ store: bench.store, ...QUICK, ...options });
+          const node = await createNode({ store: bench.store, ...mergeOptions(QUICK, options) });
           (inTest ? ofTest : nodes).push(node);
           return node;
         },

@@ -60,7 +60,7 @@ onBothStores((bench) => {
   test("a run whose node hangs is taken over after its lease, and the late result is refused", async () => {
     let release = () => {};
     waitInStep = () => new Promise((resolve) => (release = resolve));
-    const hung = await bench.open({ programs: [order], lease: 300, renewEvery: 250 });
+    const hung = await bench.open({ programs: [order], timing: { lease: 300, renewEvery: 250 } });
     const run = await hung.start(order, "b");
     await expect.poll(() => done.includes("charge b"), { timeout: 5_000 }).toBe(true);
     // The grace ends before the step: the node drops the claim and leaves the run to its lease.
@@ -76,7 +76,7 @@ onBothStores((bench) => {
 
   test("an at-most-once step that was begun on a node that is gone is not repeated", async () => {
     waitInStep = hang;
-    const gone = await bench.open({ programs: [once], lease: 300, renewEvery: 250 });
+    const gone = await bench.open({ programs: [once], timing: { lease: 300, renewEvery: 250 } });
     const run = await gone.start(once, "c");
     await expect.poll(() => done.includes("send c"), { timeout: 5_000 }).toBe(true);
     await gone.stop({ grace: 10 });

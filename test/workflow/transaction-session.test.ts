@@ -117,7 +117,7 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
 
   beforeAll(async () => {
     const { store, end } = open();
-    node = await createNode({ store, ...QUICK, lease: "20s", programs: [transacts, next] });
+    node = await createNode({ store, timing: { ...QUICK.timing, lease: "20s" }, programs: [transacts, next] });
     close = end;
   });
   afterAll(async () => {

@@ -217,7 +217,7 @@ test("a long transaction holds up neither renewals nor the commits of other runs
     }),
   );
   const quick = workflow("quick", async (ctx) => ctx.step("one", () => 1));
-  const node = await createNode({ store, ...QUICK, lease: 900, programs: [held, quick] });
+  const node = await createNode({ store, timing: { ...QUICK.timing, lease: 900 }, programs: [held, quick] });
   nodes.push(node);
   const lost: unknown[] = [];
   node.on("claim.lost", (event) => void lost.push(event));
@@ -264,7 +264,7 @@ test("on a pool of the application's with one connection, transactions and paral
       ctx.step("s", () => allOpen),
     ]);
   });
-  const node = await createNode({ store: shared, ...QUICK, lease: "30s", programs: [both] });
+  const node = await createNode({ store: shared, timing: { ...QUICK.timing, lease: "30s" }, programs: [both] });
   const runs = await Promise.all([1, 2, 3].map(() => node.start(both)));
   const other = openPostgres(url, { schema });
   const state = async (id: string) => (await other.runs.get(id))?.state;
@@ -292,7 +292,7 @@ test("while a transaction is open, other steps of its run are recorded", async (
       ctx.step("one", () => isOpen).then(() => ctx.step("two", () => 2)),
     ]);
   });
-  const node = await createNode({ store, ...QUICK, lease: "60s", programs: [both] });
+  const node = await createNode({ store, timing: { ...QUICK.timing, lease: "60s" }, programs: [both] });
   nodes.push(node);
   const run = await node.start(both);
   const recorded = async () => (await store.journal.read(run.id))!.entries.map(({ name }) => name);
@@ -319,7 +319,7 @@ test("a transaction of a claim that was taken over writes nothing", async () => 
       if (fence === 1n) await waiting;
     }),
   );
-  const hung = await createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs: [slow] });
+  const hung = await createNode({ store, timing: { ...QUICK.timing, lease: 300, renewEvery: 250 }, programs: [slow] });
   const run = await hung.start(slow);
   await expect.poll(() => attempts.length, { timeout: 5_000 }).toBe(1);
   await hung.stop({ grace: 1 });
@@ -346,7 +346,7 @@ test("a COMMIT without an answer is looked up: the transaction exists once", asy
     });
     return "done";
   });
-  const node = await createNode({ store: cut, ...QUICK, lease: "5s", programs: [book] });
+  const node = await createNode({ store: cut, timing: { ...QUICK.timing, lease: "5s" }, programs: [book] });
   const run = await node.start(book);
   expect(await run.result({ timeout: "20s" })).toBe("done");
   await lost!;

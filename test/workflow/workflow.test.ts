@@ -11,7 +11,7 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, schema } = testSchema();
-const FAST = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000 } as const;
+const FAST = { timing: { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000 } } as const;
 const paid = signal<{ cents: number }>("paid");
 const log: string[] = [];
 const note = (line: string) => {

@@ -20,7 +20,7 @@ export const nodes: Command = {
   details:
     "alive: a heartbeat arrived within three heartbeat intervals. silent: none for longer, and no orderly stop; its runs are\n" +
     "reclaimed when its leases expire. SERVES: the programs whose runs it claims; (queue), @version; with several\n" +
-    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).\n" +
+    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (flow.claiming: false).\n" +
     "overruled: PROGRAM: a newer node declares other limits or another recovery for it, which apply instead.",
   options: {
     all: { type: "boolean", says: "also nodes that stopped in an orderly way" },

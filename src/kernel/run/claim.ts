@@ -10,7 +10,7 @@ export interface Claim {
   readonly runId: string;
   readonly epoch: number;
   readonly token: string;
-  /** The run has limits: when its claim is given back, others may be admitted. Omitted: not known, and housekeeping admits them. */
+  /** The run has limits: when its claim is released, others may be admitted. Omitted: not known, and housekeeping admits them. */
   readonly limited?: boolean;
   /** The run is a task: its end is counted in those that wait for it. Omitted: not known, and found out by a second statement. */
   readonly counts?: boolean;

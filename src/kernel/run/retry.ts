@@ -5,11 +5,11 @@ import { InvalidInput } from "../error.js";
 
 export type Backoff = "fixed" | "linear" | "exponential";
 
-/** A number means that many attempts in total, including the first. */
-export type Retry = number | RetryOptions;
+/** What a user writes. A number means that many attempts in all, the first one included. */
+export type Retry = number | RetryRule;
 
-export interface RetryOptions {
-  /** In total, including the first: 1 means no retry. Default 3. */
+export interface RetryRule {
+  /** In all, the first one included: 1 means no retry. Default 3. */
   readonly attempts?: number;
   readonly backoff?: Backoff;
   /** Before the second attempt. Default 1 s. */
@@ -34,10 +34,10 @@ export interface RetryPolicy {
 const MAX_ATTEMPTS = 1_000_000;
 const DEFAULT_CAP_MS = 3_600_000;
 const BACKOFFS: readonly unknown[] = ["fixed", "linear", "exponential"] satisfies Backoff[];
-const OPTIONS = ["attempts", "backoff", "delay", "maxDelay", "factor", "jitter"] satisfies (keyof RetryOptions)[];
+const OPTIONS = ["attempts", "backoff", "delay", "maxDelay", "factor", "jitter"] satisfies (keyof RetryRule)[];
 
 export function retryPolicy(retry: Retry = {}, path = "retry"): RetryPolicy {
-  const options: RetryOptions = typeof retry === "number" ? { attempts: retry } : retry;
+  const options: RetryRule = typeof retry === "number" ? { attempts: retry } : retry;
   expectOptions(options, path);
   const { attempts = 3, backoff = "exponential", factor = 2, jitter = 0.2 } = options;
   const delayMs = toMs(options.delay ?? 1000, `${path}.delay`);

@@ -56,7 +56,7 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   quarantined: ["waiting", "held", "blocked", "paused", "cancelled"],
 };
 
-/** The states that an operator may retry. */
+/** The ended states from which an operator may retry a run. */
 export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that are left only with a new generation. */

@@ -1,88 +1,89 @@
-// Relations between settings: combinations that cannot work, and combinations that are unwise.
+// Relations between settings: combinations that cannot work, and combinations that work but are unwise.
 
 import { formatDuration } from "../duration.js";
-import type { SettingName, Settings } from "./setting-options.js";
+import { BOUNDS, type SettingName, type Settings } from "./setting-options.js";
 
 export interface Relation {
   readonly between: readonly SettingName[];
   readonly broken: (settings: Settings) => boolean;
-  /** Why it matters and what to do. */
+  /** Why it matters, and what to do. */
   readonly says: (settings: Settings) => string;
 }
 
 export const IMPOSSIBLE: readonly Relation[] = [
   {
-    between: ["renewEvery", "lease"],
+    between: ["timing.renewEvery", "timing.lease"],
     broken: (s) => s.renewEveryMs >= s.leaseMs,
     says: (s) => `a claim would expire before its first renewal; omit renewEvery or set it to ${third(s)}`,
   },
   {
-    between: ["pollMax", "pollInterval"],
+    between: ["timing.pollMax", "timing.pollInterval"],
     broken: (s) => s.pollMaxMs < s.pollIntervalMs,
     says: () => "the interval grows from pollInterval to pollMax; raise pollMax or lower pollInterval",
   },
   {
-    between: ["prefetch", "concurrency"],
+    between: ["flow.prefetch", "concurrency"],
     broken: (s) => s.prefetch > s.concurrency,
-    says: () => "a node may prefetch at most as many runs as it executes; lower prefetch",
+    says: () => "a node may claim ahead at most as many runs as it works on; lower prefetch",
   },
   {
-    between: ["historyWarning", "historyLimit"],
+    between: ["recovery.historyWarning", "recovery.historyLimit"],
     broken: (s) => s.historyWarning > s.historyLimit,
-    says: () => "a run is quarantined before the warning; lower historyWarning",
+    says: () => "a run would be quarantined before the warning; lower historyWarning",
   },
 ];
 
 export const UNWISE: readonly Relation[] = [
   {
-    between: ["lease", "renewEvery"],
+    between: ["timing.lease", "timing.renewEvery"],
     broken: (s) => s.leaseMs < 3 * s.renewEveryMs && s.renewEveryMs < s.leaseMs,
     says: (s) => `one slow or lost renewal can cost the claim; set renewEvery to ${third(s)} or less`,
   },
   {
-    between: ["lease"],
+    between: ["timing.lease"],
     broken: (s) => s.leaseMs < 2000,
     says: () =>
-      "a garbage collection or a slow commit can outlast it, and another node takes over live work; use 2s or more",
+      "a garbage collection or a slow commit can take longer, and another node would reclaim live work; use 2s or more",
   },
   {
-    between: ["lease"],
+    between: ["timing.lease"],
     broken: (s) => s.leaseMs > 300_000,
-    says: () => "the runs of a hung node wait that long; use 5m or less (long work renews its lease automatically)",
+    says: () =>
+      "the runs of a node that hangs wait this long; use 5m or less (the lease of long work is renewed automatically)",
   },
   {
-    between: ["housekeeping", "lease"],
+    between: ["timing.housekeeping", "timing.lease"],
     broken: (s) => s.housekeepingMs >= s.leaseMs,
-    says: () => "an expired claim is found only after another lease time or later; set housekeeping to 1s",
+    says: () => "expired claims are found only after another lease has passed; set housekeeping to 1s",
   },
   {
-    between: ["presenceGrace", "lease"],
+    between: ["timing.presenceGrace", "timing.lease"],
     broken: (s) => s.presenceGraceMs > s.leaseMs,
-    says: () => "the lease expires first, so a dead node is never detected sooner; set presenceGrace to 1s",
+    says: () => "the lease expires first, so the grace has no effect; set presenceGrace to 1s",
   },
   {
-    between: ["presenceGrace"],
+    between: ["timing.presenceGrace"],
     broken: (s) => s.presenceGraceMs < 500,
     says: () => "a live node needs up to 500ms to reconnect and would lose its claims; use 1s",
   },
   {
-    between: ["pollMax", "lease"],
+    between: ["timing.pollMax", "timing.lease"],
     broken: (s) => s.pollMaxMs > s.leaseMs,
-    says: () => "when a notification is lost, finding work takes longer than a lease; lower pollMax",
+    says: () => "after a lost notification, finding work takes longer than a lease; lower pollMax",
   },
   {
-    between: ["housekeeping", "pollMax"],
+    between: ["timing.housekeeping", "timing.pollMax"],
     broken: (s) => idleQueriesPerSecond(s) > 10,
     says: (s) => `an idle node sends ${Math.round(idleQueriesPerSecond(s))} queries per second; raise the shorter one`,
   },
   {
-    between: ["crashLimit"],
+    between: ["recovery.crashLimit"],
     broken: (s) => s.crashLimit < 2,
-    says: () => "a single crash, even one that another run caused, makes a run dead; use 3 or more",
+    says: () => "one crash, even if another run caused it, makes a run dead; use 3 or more",
   },
 ];
 
-/** The violated relations, without those that involve a setting named in `except`. */
+/** The messages of the broken relations, except those that involve a setting in `except`. */
 export function brokenRelations(
   relations: readonly Relation[],
   settings: Settings,
@@ -96,16 +97,9 @@ export function brokenRelations(
 }
 
 function shown(name: SettingName, settings: Settings): string {
-  switch (name) {
-    case "concurrency":
-    case "prefetch":
-    case "crashLimit":
-    case "historyWarning":
-    case "historyLimit":
-      return `${name} is ${settings[name]}`;
-    default:
-      return `${name} is ${formatDuration(settings[`${name}Ms`])}`;
-  }
+  const field = name.slice(name.indexOf(".") + 1);
+  const values = settings as unknown as Readonly<Record<string, number>>;
+  return `${name} is ${BOUNDS[name].kind === "count" ? values[field] : formatDuration(values[`${field}Ms`]!)}`;
 }
 
 function third(settings: Settings): string {

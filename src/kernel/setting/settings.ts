@@ -1,11 +1,11 @@
-// The validated timing and capacity settings of a node. All impossible values are reported at once; unwise ones are
-// warnings.
+// Resolves the settings of a node. Impossible ones are reported all at once; unwise ones become warnings.
 
 import { HoldfastError, InvalidInput } from "../error.js";
-import { readOptions, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
+import { checkNames, type OptionNames } from "./option-names.js";
+import { BOUNDS, readOptions, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
 import { brokenRelations, IMPOSSIBLE, UNWISE } from "./setting-relations.js";
 
-/** These settings cannot work; all reasons are listed, so that one start finds them all. */
+/** These settings cannot work. Every problem is listed, so that one start finds them all. */
 export class InvalidSettings extends HoldfastError {
   readonly code = "INVALID_SETTINGS";
   readonly problems: readonly string[];
@@ -18,11 +18,25 @@ export class InvalidSettings extends HoldfastError {
   }
 }
 
-export function resolveSettings(options: SettingOptions = {}): { settings: Settings; warnings: string[] } {
+/** `names`: all options that the caller accepts; the settings are some of them. */
+export function resolveSettings(
+  options: SettingOptions = {},
+  names: OptionNames = settingNames(),
+): { settings: Settings; warnings: string[] } {
   if (typeof options !== "object" || options === null) throw new InvalidInput("settings", "must be an object");
   const problems = new Map<string, string>();
+  checkNames(options, names, problems);
   const settings = withDefaults(readOptions(options, problems));
   const impossible = brokenRelations(IMPOSSIBLE, settings, new Set(problems.keys()));
   if (problems.size + impossible.length > 0) throw new InvalidSettings([...problems.values(), ...impossible]);
   return { settings, warnings: brokenRelations(UNWISE, settings) };
+}
+
+function settingNames(): OptionNames {
+  const names: Record<string, true | Record<string, true>> = {};
+  for (const path of Object.keys(BOUNDS)) {
+    const [first, second] = path.split(".") as [string, string?];
+    names[first] = second === undefined ? true : { ...(names[first] as Record<string, true>), [second]: true };
+  }
+  return names;
 }

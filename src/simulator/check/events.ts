@@ -10,7 +10,7 @@ import type { History } from "./history.js";
 import { checkInsert } from "./messages.js";
 import type { ModelRun } from "./model.js";
 
-/** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
+/** All nodes of a simulation have the same code: nothing is ever removed, whichever node comes or goes. */
 export function checkSubscribe(
   history: History,
   { args: [{ subscriptions }], answer: removed }: Of<"events.subscribe">,
@@ -19,7 +19,7 @@ export function checkSubscribe(
   for (const one of subscriptions) history.subscriptions.set(one.id, one);
 }
 
-/** From the moment in which it was declared, whoever emits finds it. */
+/** From the moment it was declared, every emit finds it. */
 export function checkMatch(history: History, { args: [events], answer: answers }: Of<"events.match">): void {
   for (const [i, event] of events.entries()) checkMatched(history, event, answers[i]!);
 }

@@ -88,7 +88,7 @@ export function checkExpire(history: History, { answer }: Of<"runs.expireDeferre
   for (const { runId } of answer) cancelled(history, runId, { outcome: "cancelled" });
 }
 
-/** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
+/** S16: only failed, dead and quarantined runs are retried, and only as a new generation. */
 export function checkRetry(history: History, { args: [runIds, options], answer: answers }: Of<"runs.retry">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);

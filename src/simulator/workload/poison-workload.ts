@@ -19,7 +19,7 @@ export function poisonSwarm(drawn: Swarm): Swarm {
   return {
     ...drawn,
     faults: { ...(cut !== undefined && { cut }), ...(pause !== undefined && { pause }) },
-    settings: { ...settings, crashLimit: 5, concurrency: 2 + (drawn.seed % 4) },
+    settings: { ...settings, recovery: { crashLimit: 5 }, concurrency: 2 + (drawn.seed % 4) },
     runs: 6 + (drawn.seed % 7),
     slots: null,
   };

@@ -1004,9 +1004,7 @@ entries as materialized (
   cross join lateral (
     select j.ctid
     from "holdfast".journal j
-    where j.run_id = f.run_id
-      and j.seq < f.seq
-      and (j.seq < f.boundary or j.kind not in ('start', 'retried'))
+    where j.run_id = f.run_id and j.seq < f.seq and (j.seq < f.boundary or j.kind not in ('start', 'retried'))
     order by j.seq
     limit $3
     for update skip locked

@@ -150,10 +150,7 @@ const EXPECTED = [
   ]),
   ...["claimed", "alreadyClaimed", "notFound", "stateChanged"].map((outcome) => `timeouts.claim ${outcome}`),
   ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
-  ...["cancel", "complete", "release", "retry"].flatMap((name) => [
-    `timeouts.${name} true`,
-    `timeouts.${name} false`,
-  ]),
+  ...["cancel", "complete", "release", "retry"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   "timeouts.dead some",
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),

@@ -1,7 +1,7 @@
 // Retries ended runs for an operator: from where they stopped, or from the start.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { type RetryCall, type RetryAnswer, isRetryable } from "../../contract/run/retry.js";
+import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";

@@ -1,7 +1,7 @@
 // Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { type RetryCall, type RetryAnswer, isRetryable } from "../../contract/run/retry.js";
+import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { IDS } from "../connection/rowset.js";

@@ -31,7 +31,7 @@ export const taskOperationCases = cases("tasks", {
     same(await s.store.runs.cancelTasks(s.id(), ME), 0, "unknown");
   },
 
-  "a running run is paused when it is given back, however that happens": async (s) => {
+  "a running run is paused when it is released, however that happens": async (s) => {
     for (const effect of [handBack, retry(0), park()]) {
       const claim = await s.start();
       same(await s.store.runs.pause(claim.runId, ME), { outcome: "requested" }, "answer");

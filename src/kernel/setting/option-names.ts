@@ -1,0 +1,40 @@
+// Checks the names of options: an unknown one is an error that names the right place when there is one.
+
+/** Each option by its name. A group has the names of its own options. */
+export type OptionNames = Readonly<Record<string, true | Readonly<Record<string, true>>>>;
+
+/** Every unknown name and every group that is not an object is added to `problems`, under its path. */
+export function checkNames(options: object, names: OptionNames, problems: Map<string, string>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const known = Object.hasOwn(names, name) ? names[name]! : null;
+    if (known === null) problems.set(name, `${name} is not an option; ${advice(name, names)}`);
+    else if (known !== true && value !== undefined) checkGroup(name, value, known, problems);
+  }
+}
+
+export function isGroup(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function checkGroup(
+  group: string,
+  value: unknown,
+  names: Readonly<Record<string, true>>,
+  problems: Map<string, string>,
+): void {
+  const list = Object.keys(names).join(", ");
+  if (!isGroup(value)) {
+    problems.set(group, `${group} must be an object; its options are ${list}`);
+    return;
+  }
+  for (const name of Object.keys(value)) {
+    const path = `${group}.${name}`;
+    if (!Object.hasOwn(names, name))
+      problems.set(path, `${path} is not an option; the options of ${group} are ${list}`);
+  }
+}
+
+function advice(name: string, names: OptionNames): string {
+  const group = Object.keys(names).find((one) => names[one] !== true && Object.hasOwn(names[one]!, name));
+  return group === undefined ? `the options are ${Object.keys(names).join(", ")}` : `write ${group}.${name}`;
+}
