@@ -16,7 +16,12 @@ export interface Gate {
    * `hear` receives the answer before the bus does, and returns whether to report it: not when the lease ended
    * meanwhile.
    */
-  renew(key: string | null, owner: string, leaseMs: number, grant: Grant, hear?: OnRenewal): Promise<boolean>;
+  renew(
+    key: string | null,
+    owner: string,
+    asked: { readonly leaseMs: number; readonly grant: Grant },
+    hear?: OnRenewal,
+  ): Promise<boolean>;
   complete(key: string | null, owner: string, grant: Grant): Promise<boolean>;
   fail(key: string | null, owner: string, detail: string, grant: Grant): Promise<boolean>;
   release(key: string | null, owner: string, grant: Grant): Promise<boolean>;
@@ -78,8 +83,7 @@ class ReportingGate implements Gate {
   async renew(
     key: string | null,
     owner: string,
-    leaseMs: number,
-    grant: Grant,
+    { leaseMs, grant }: { readonly leaseMs: number; readonly grant: Grant },
     hear: OnRenewal = () => true,
   ): Promise<boolean> {
     if (key === null) return true;

@@ -103,7 +103,7 @@ export class HeldLease implements AsyncDisposable {
     const { gate, leaseMs, world } = this.#parts;
     this.#expectOpen();
     const sentAt = world.monotonicNow();
-    await gate.renew(this.key, this.owner, leaseMs, this, (answer) => {
+    await gate.renew(this.key, this.owner, { leaseMs, grant: this }, (answer) => {
       // Rejected because it was ended meanwhile: that call reports the outcome.
       if (this.#end) return false;
       if (answer === "held") this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);

@@ -38,7 +38,12 @@ export class Office {
     this.#end = resolve;
   });
 
-  constructor(lease: HeldLease, askedAt: number, times: LeaderTimes, world: World, events: OfficeEvents) {
+  constructor(
+    { lease, askedAt }: { readonly lease: HeldLease; readonly askedAt: number },
+    times: LeaderTimes,
+    world: World,
+    events: OfficeEvents,
+  ) {
     this.#lease = lease;
     this.#confirmedAt = askedAt;
     this.#times = times;

@@ -30,7 +30,7 @@ import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
-import { Parts, type ProgramEnvironment, type Services } from "../program/environment.js";
+import { Parts, type ProgramEnvironment } from "../program/environment.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";

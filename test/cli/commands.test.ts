@@ -43,7 +43,7 @@ describe("runs", () => {
       also("runs", "--program", "nobody", "--queue", "x"),
     ]);
     expect(dead.json.runs.map(({ state }: { state: string }) => state)).toEqual(["failed", "dead"]);
-    expect(one.stdout).toContain("The newest 1; --limit shows more.");
+    expect(one.stdout).toContain("The newest 1 are shown; --limit shows more.");
     expect(none).toMatchObject({ code: 0, stdout: "No runs in env default match --program and --queue.\n" });
   });
 
@@ -139,7 +139,7 @@ describe("approve", () => {
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("pass --choice ship or hold");
     const right = await run("approve", seeded.asking, "--choice", "ship", "--note", "all there");
-    expect(right).toMatchObject({ code: 0, stdout: `release of run ${seeded.asking} is decided: ship.\n` });
+    expect(right).toMatchObject({ code: 0, stdout: `release of run ${seeded.asking} was decided: ship.\n` });
     expect(await store.inbox.unread(seeded.asking)).toMatchObject([
       { kind: "decision", key: "wait:release:1", sender: "cli:ann" },
     ]);
@@ -175,7 +175,7 @@ describe("signal and cancel", () => {
     expect(ended).toMatchObject({ code: 1, json: { ok: false, code: "RUN_ENDED" } });
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
     expect(broken.code).toBe(2);
-    expect(broken.stderr).toContain("not JSON");
+    expect(broken.stderr).toContain("not valid JSON");
     expect(nameless).toMatchObject({ code: 2, stderr: "holdfast: NAME is missing\nSee holdfast signal --help.\n" });
   });
 
@@ -191,7 +191,10 @@ describe("signal and cancel", () => {
 describe("retry and dead retry", () => {
   test("a failed run is retried, a completed one is rejected", async () => {
     const opened = await run("retry", seeded.failed);
-    expect(opened).toMatchObject({ code: 0, stdout: `Run ${seeded.failed} is retried from where it was.\n` });
+    expect(opened).toMatchObject({
+      code: 0,
+      stdout: `Run ${seeded.failed} is queued and will resume where it stopped.\n`,
+    });
     expect(await store.runs.get(seeded.failed)).toMatchObject({ state: "waiting", generation: 1 });
     expect((await also("show", seeded.failed)).stdout).toContain("retried");
     const refused = await also("retry", seeded.completed, "--json");

@@ -26,7 +26,7 @@ test("a definition is saved from a file, shown, disabled and removed; mistakes i
     ok: true,
     definitions: [{ name: "watcher", version: 1, enabled: true, body }],
   });
-  expect((await run("definitions", "disable", "watcher")).stdout).toContain("is off");
+  expect((await run("definitions", "disable", "watcher")).stdout).toContain("is disabled");
   expect((await run("definitions")).stdout).toMatch(/watcher +actor +1 +off/);
   await writeFile(file, JSON.stringify({ expectations: { watch: { on: [] } } }));
   const wrong = await run("definitions", "save", "watcher", file);
@@ -41,7 +41,7 @@ test("a definition is saved from a file, shown, disabled and removed; mistakes i
   expect((await run("definitions", "save", "flow", file, "--over", "0")).stdout).toBe("flow was saved as version 1.\n");
   expect((await run("definitions", "save", "flow", file, "--over", "7")).code).toBe(0);
   await writeFile(file, JSON.stringify({ tasks: { list: { task: "list", needs: ["list"] } } }));
-  expect((await run("definitions", "save", "flow", file)).stderr).toContain("need each other: list → list");
+  expect((await run("definitions", "save", "flow", file)).stderr).toContain("form a cycle: list → list");
   expect((await run("definitions")).stdout).toMatch(/flow +dag +1 +on/);
   expect((await run("definitions", "remove", "flow")).stdout).toContain("is removed");
   expect((await run("definitions", "remove", "watcher")).stdout).toContain("is removed");

@@ -59,7 +59,7 @@ test("subscriptions are listed, and emit prints the runs it has started", async 
 test("a mistake is reported, and nothing is emitted", async () => {
   expect(await also("emit", "order.paid", "{order}")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("not JSON"),
+    stderr: expect.stringContaining("not valid JSON"),
   });
   expect((await also("emit", "order.paid", "[1]", "--json")).json).toMatchObject({ code: "INVALID_INPUT" });
   expect((await also("emit", "", "--json")).json).toMatchObject({ code: "INVALID_INPUT" });

@@ -76,7 +76,7 @@ test("nodes shows which executor works on what, and runs and show what no rule o
     { name: "spare", slots: 2, queues: [] },
   ]);
   expect(runs.stdout).toMatch(/waiting +unheard .*no capable node/);
-  expect(shown.stdout).toContain("waiting: to be claimed, no capable node");
+  expect(shown.stdout).toContain("waiting: ready to be claimed, no capable node");
   await stray.cancel();
 });
 
@@ -111,7 +111,7 @@ test("runs and show mark a run that no live node can take", async () => {
     ["pinned", false],
     ["unheard", true],
   ]);
-  expect(shown.stdout).toContain("waiting: to be claimed, no capable node");
+  expect(shown.stdout).toContain("waiting: ready to be claimed, no capable node");
   expect(shownJson.json.run).toMatchObject({ noCapableNode: true, holder: null });
   expect(other.json.run).toMatchObject({ noCapableNode: false });
   await Promise.all([stray.cancel(), later.cancel()]);
@@ -143,7 +143,7 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   expect((await also("retry", handle.id)).code).toBe(0);
   expect(await run("pause", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} is paused.\n` });
   expect((await also("show", handle.id)).stdout).toMatch(/first +paused .*\n {2}second +paused /);
-  expect(await run("resume", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} goes on.\n` });
+  expect(await run("resume", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} is resumed.\n` });
   await using other = await createNode({ store, programs: [etl], identity: { name: "other" } });
   expect(await other.run(handle.id).result({ timeout: "10s" })).toEqual({ first: 1, second: 2 });
 });
@@ -174,12 +174,12 @@ test("show names the holder of each claim of a run, and when and by which node a
   const time = "[\\d:.]{12}";
   const lines = [
     `1 +gone +2 entries +${time} to ${time} +handed-back`,
-    `2 +gone +0 entries +taken back by live at ${time}`,
-    `3 +gone +0 entries +taken back on request at ${time}`,
+    `2 +gone +0 entries +reclaimed by live at ${time}`,
+    `3 +gone +0 entries +reclaimed on request at ${time}`,
     "4 +live +0 entries +held",
   ];
   expect(human.stdout).toMatch(new RegExp(`\\nClaims\\n {2}${lines.join(" *\\n {2}")}`));
-  expect(human.stdout).toMatch(/\nRecovered +2 times, last from gone on request at \S+Z *\n/);
+  expect(human.stdout).toMatch(/\nReclaimed +2 times, last from gone on request at \S+Z *\n/);
   expect(human.stdout).toMatch(/ step +a +1 +1 gone/);
   const holder = { incarnation: gone, identity: "host-9", name: "gone" };
   expect(json.json.claims).toMatchObject([
@@ -189,10 +189,10 @@ test("show names the holder of each claim of a run, and when and by which node a
       holder,
       entries: 0,
       from: null,
-      ended: "taken back",
+      ended: "reclaimed",
       takenBack: { by: { name: "live" }, outcome: "waiting" },
     },
-    { epoch: 3, holder, ended: "taken back", takenBack: { by: null } },
+    { epoch: 3, holder, ended: "reclaimed", takenBack: { by: null } },
     { epoch: 4, holder: { name: "live" }, entries: 0, ended: "held", takenBack: null },
   ]);
   await store.runs.commit([

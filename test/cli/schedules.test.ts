@@ -45,7 +45,7 @@ test("lists, pauses, resumes and fires", async () => {
   const sync = json.schedules.find(({ id }: { id: string }) => id === ids[0]);
   expect(sync).toMatchObject({ schedule: "every 5m", nextFires: [], paused: { by: "cli:ann" }, declared: true });
   expect((await also("schedules")).stdout).toContain("paused by cli:ann");
-  expect((await also("schedules", "resume", ids[0]!)).stdout).toBe(`${ids[0]} goes on.\n`);
+  expect((await also("schedules", "resume", ids[0]!)).stdout).toBe(`${ids[0]} is resumed.\n`);
   const after = (await also("schedules", "--json")).json.schedules;
   expect(after.map(({ nextFires }: { nextFires: string[] }) => nextFires.length)).toEqual([3, 0, 3]);
 
@@ -57,7 +57,7 @@ test("lists, pauses, resumes and fires", async () => {
 test("a mistake is reported, and nothing is done", async () => {
   expect(await also("schedules", "stop", "sync")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("no verb"),
+    stderr: expect.stringContaining("unknown verb"),
   });
   expect(await also("schedules", "fire")).toMatchObject({ code: 2, stderr: expect.stringContaining("needs a NAME") });
   expect((await also("schedules", "pause", "nobody", "--json")).json).toMatchObject({ code: "SCHEDULE_UNKNOWN" });

@@ -161,7 +161,7 @@ test("a gate without claims lets everything through, and is one object for all",
   expect(grant).toMatchObject({ ok: true, attempt: 1 });
   expect(await open.acquire("k", "b", { leaseMs: 10 })).toBe(grant);
   if (!grant.ok) return;
-  expect(await open.renew("k", "a", 10, grant)).toBe(true);
+  expect(await open.renew("k", "a", { leaseMs: 10, grant })).toBe(true);
   expect(await open.complete("k", "a", grant)).toBe(true);
   expect(await open.fail("k", "a", "why", grant)).toBe(true);
   expect(await open.reclaimExpired(10)).toEqual([]);
@@ -182,7 +182,7 @@ test("a gate with claims coordinates work that has a key, and reports it", async
   if (!grant.ok) return;
   expect(await closed.complete("k", "b", { ...grant, epoch: 99 })).toBe(false);
   expect(await closed.complete("k", "a", grant)).toBe(true);
-  expect(await closed.renew("k", "a", 1_000, grant)).toBe(false);
+  expect(await closed.renew("k", "a", { leaseMs: 1_000, grant })).toBe(false);
   expect(namesOf(events)).toEqual(["acquired", "busy", "lost", "completed", "renew_failed", "lost"]);
 });
 

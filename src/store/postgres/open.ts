@@ -3,61 +3,33 @@
 import type pg from "pg";
 import { type Duration, toMs } from "../../kernel/duration.js";
 import { InvalidInput } from "../../kernel/error.js";
-import type { NewRun } from "../../kernel/run/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
-import type { EventStore } from "../contract/event/events.js";
 import type { Attendee } from "../contract/node/attend.js";
-import type { RunStore } from "../contract/run/runs.js";
 import type { Store } from "../contract/store.js";
-import type { Transaction } from "../contract/transaction.js";
-import { claim } from "./claim/claim-runs.js";
-import { commit } from "./claim/commit.js";
-import { claims } from "./claim/read-claims.js";
 import { reclaim } from "./claim/reclaim.js";
-import { sweep } from "./claim/reclaim-expired.js";
-import { orphans, recover } from "./claim/recover-runs.js";
-import { renew } from "./claim/renew-claims.js";
 import { cleanUp } from "./clean-up.js";
 import { Database } from "./connection/database.js";
 import { dialect } from "./connection/dialect.js";
 import { Hints } from "./connection/hints.js";
 import { definitionStore } from "./definition/definitions.js";
-import { accept, debounce } from "./event/debounce-events.js";
-import { settle } from "./event/settle-debounced.js";
-import { start } from "./event/start-events.js";
-import * as subscriptions from "./event/subscriptions.js";
+import { eventStore } from "./event/events.js";
 import { send, unread } from "./inbox/send-messages.js";
-import { wake } from "./inbox/wake-parked.js";
 import { wakeRuns } from "./inbox/wake-runs.js";
-import { glance, peek } from "./journal/peek-journals.js";
+import { peek } from "./journal/peek-journals.js";
 import { read } from "./journal/read-journal.js";
 import { leaseStore } from "./lease/leases.js";
-import { admit, admitAfter } from "./limit/admit-runs.js";
 import { breakerStore } from "./limit/breakers.js";
-import { isLimited } from "./limit/limit-columns.js";
-import { declare, limitsOf } from "./limit/program-limits.js";
 import { queueStore } from "./limit/queues.js";
 import { machineStore } from "./machine/machines.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { attend } from "./node/attend.js";
 import { housekeep } from "./node/housekeep.js";
 import { nodeStore } from "./node/nodes.js";
-import { cancel, cancelTasksOf } from "./run/cancel-run.js";
-import { expireDeferred, keyOf, unservedGroups } from "./run/deferred-runs.js";
 import { Groups } from "./run/groups.js";
-import { insert } from "./run/insert-runs.js";
-import { count, get, list } from "./run/list-runs.js";
-import { next } from "./run/next-due.js";
-import { pause, resume } from "./run/pause-run.js";
-import { archive, prune } from "./run/retain-runs.js";
-import { retry } from "./run/retry-runs.js";
-import { reviewMisfits } from "./run/review-misfits.js";
-import { stopping } from "./run/stop-requests.js";
-import { transact } from "./run/transact.js";
+import { runStore } from "./run/runs.js";
 import { scheduleStore } from "./schedule/schedules.js";
-import { reconcile } from "./task/reconcile-tasks.js";
 import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
 
@@ -91,32 +63,10 @@ export function openPostgres(
   options: PostgresOptions,
   { world = systemWorld(), now }: { world?: World; now?: string } = {},
 ): PostgresStore {
-  const connections = options.connections ?? 3;
-  if (!Number.isInteger(connections) || connections < 1 || connections > 4) {
-    throw new InvalidInput("connections", "must be 1 to 4; one more is reserved for renewals");
-  }
-  const transactions = options.transactions ?? 5;
-  if (!Number.isInteger(transactions) || transactions < 1) {
-    throw new InvalidInput("transactions", "must be a whole number of at least 1");
-  }
-  const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
   const { notify = true } = options;
+  const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
   const attendees = new Set<Attendee>();
-  const db = new Database({
-    notify,
-    // The first node that attends reports the skipped runs: one report for each process.
-    onSkipped: async (db, runs, parents) => {
-      [...attendees][0]?.onSkipped?.(runs);
-      if (parents.length > 0) await wakeRuns(db, parents);
-    },
-    world,
-    source,
-    dialect: dialect(options.schema ?? "holdfast", now),
-    connections,
-    transactions,
-    queryTimeoutMs: toMs(options.queryTimeout ?? "10s", "queryTimeout"),
-    retryForMs,
-  });
+  const db = openDatabase({ ...options, source, notify, retryForMs, world, now }, attendees);
   const groups = new Groups(db);
   const hints = new Hints(db, attendees);
   const timeoutWakes = new TimeoutWakes(db, notify);
@@ -161,65 +111,41 @@ export function openPostgres(
   };
 }
 
-function eventStore(db: Database, groups: Groups, hints: Hints): EventStore {
-  return {
-    subscribe: (declaration) => subscriptions.subscribe(db, declaration),
-    subscriptions: (env) => subscriptions.list(db, env),
-    match: (events, { tx } = {}) => subscriptions.match(db, events, tx),
-    start: (events) => start(db, groups, hints, events),
-    debounce: (events, { tx } = {}) => debounce(db, groups, hints, events, tx),
-    accept: (events) => accept(db, groups, events),
-    settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
-  };
+interface DatabaseSource extends Omit<PostgresOptions, "retryFor"> {
+  readonly source: string | pg.Pool;
+  readonly notify: boolean;
+  readonly retryForMs: number;
+  readonly world: World;
+  readonly now: string | undefined;
 }
 
-function runStore(db: Database, groups: Groups, hints: Hints): RunStore {
-  const insertAlone = async (runs: readonly NewRun[]) => {
-    const answers = await insert(db, groups, runs);
-    const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
-    await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
-    hints.tell(await groups.idsOf(runs, answers));
-    return answers;
-  };
-  const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
-    const answers = await insert(db, groups, runs, tx);
-    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), runs.some(isLimited));
-    return answers;
-  };
-  return {
-    groupIds: (wanted) => groups.declared(wanted),
-    declare: (incarnation, programs) => declare(db, groups, incarnation, programs),
-    limitsOf: (group) => limitsOf(db, groups, group),
-    insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertAlone(runs)),
-    admit: (whom) => admit(db, whom),
-    claim: (request) => claim(db, request),
-    renew: (claims, leaseMs) => renew(db, claims, leaseMs),
-    commit: (commits) => commit(db, groups, commits),
-    sweepExpired: (options) => sweep(db, options),
-    orphans: (filter) => orphans(db, filter),
-    recover: (decisions, options) => recover(db, decisions, options),
-    reviewMisfits: (review) => reviewMisfits(db, review),
-    expireDeferred: ({ env, limit }) => expireDeferred(db, env, limit),
-    unservedGroups: (query) => unservedGroups(db, query),
-    keyOf: (runId) => keyOf(db, runId),
-    wakeParked: ({ limit }) => wake(db, limit),
-    cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
-    cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
-    pause: (runId, { by }) => pause(db, runId, by),
-    resume: (runId, { by }) => resume(db, runId, by),
-    stopping: (runId) => stopping(db, runId),
-    reconcile: (scope) => reconcile(db, scope),
-    get: (runId) => get(db, runId),
-    glance: (runIds) => glance(db, runIds),
-    claims: (runId, { limit }) => claims(db, runId, limit),
-    list: (filter, page) => list(db, filter, page),
-    count: (filter) => count(db, filter),
-    archive: (age) => archive(db, age),
-    prune: (age) => prune(db, age),
-    nextDue: (groupIds) => next(db, groupIds),
-    retry: (runIds, options) => retry(db, runIds, options),
-    transact: (work) => transact(db, work),
-  };
+function openDatabase(
+  { source, notify, retryForMs, world, now, ...options }: DatabaseSource,
+  attendees: ReadonlySet<Attendee>,
+): Database {
+  const connections = options.connections ?? 3;
+  if (!Number.isInteger(connections) || connections < 1 || connections > 4) {
+    throw new InvalidInput("connections", "must be 1 to 4; one more is reserved for renewals");
+  }
+  const transactions = options.transactions ?? 5;
+  if (!Number.isInteger(transactions) || transactions < 1) {
+    throw new InvalidInput("transactions", "must be a whole number of at least 1");
+  }
+  return new Database({
+    notify,
+    // The first node that attends reports the skipped runs: one report for each process.
+    onSkipped: async (db, runs, parents) => {
+      [...attendees][0]?.onSkipped?.(runs);
+      if (parents.length > 0) await wakeRuns(db, parents);
+    },
+    world,
+    source,
+    dialect: dialect(options.schema ?? "holdfast", now),
+    connections,
+    transactions,
+    queryTimeoutMs: toMs(options.queryTimeout ?? "10s", "queryTimeout"),
+    retryForMs,
+  });
 }
 
 function attendedBy(db: Database, attendees: Set<Attendee>, world: World, retryForMs: number): Store["attend"] {

@@ -20,7 +20,7 @@ import type { Problem } from "../../check/value.js";
 import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import { findMessage } from "../inbox/deliver-message.js";
 import { appendEntry, type NewEntry } from "../journal/append-entry.js";
-import { addRun } from "../run/add-run.js";
+import { addRun, type InsertPlace } from "../run/add-run.js";
 import { type Ended, settleEnds } from "../run/end-run.js";
 import { compareText } from "../table/compare-text.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
@@ -101,8 +101,8 @@ function isUnread(tables: Tables, runId: string, { messageKey, messageId }: Take
 function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): Ended | null {
   let children = 0;
   for (const effect of effects) {
-    if (effect.kind === "enqueue") addChild(tables, row, effect, nowUs, children++);
-    appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
+    if (effect.kind === "enqueue") addChild(tables, row, effect, { nowUs, position: children++ });
+    appendEntry(tables, row, { ...entryFor(tables, row, effect), claim }, nowUs);
   }
   const last = effects.at(-1)!;
   // The claim was counted as a crash when it was granted. Progress resets the count; a failure undoes only its own, and
@@ -113,12 +113,12 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
   return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
 }
 
-function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, nowUs: number, position: number): void {
+function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, place: InsertPlace): void {
   const needs = task?.needs ?? [];
   const waits = task ? { pending: needs.length, paused: row.pausing } : null;
   // A child is never deferred: its parent started it, not a caller.
   const { deferred: _, ...child } = run as Omit<NewRun, "key">;
-  addRun(tables, { ...child, parentId: row.id }, nowUs, position, null, waits);
+  addRun(tables, { ...child, parentId: row.id }, place, { task: waits });
   if (task) row.pending++;
   for (const id of needs) tables.needs.set(id, [...(tables.needs.get(id) ?? []), run.id]);
   if (needs.length > 0) tables.needed.set(run.id, [...needs].sort(compareText));

@@ -87,14 +87,13 @@ export function takeBack(tables: Tables, rows: readonly ExpiredRow[], { by, poli
   const taken = new Map<ExpiredRow, Reclaimed>();
   const ended: Ended[] = [];
   const isDoomed = ({ row, verdict }: (typeof judged)[number]) => row.counts && ENDS.includes(verdict.outcome);
-  for (const one of judged)
-    if (!isDoomed(one)) taken.set(one.row, takeOneBack(tables, one.row, one.verdict, by, ended));
+  for (const one of judged) if (!isDoomed(one)) taken.set(one.row, takeOneBack(tables, one, by, ended));
   settleEnds(tables, ended, nowUs);
   for (const { row, verdict } of judged) {
     if (taken.has(row)) continue;
     const buried: Ended[] = [];
     const last = { ...verdict, counted: true, losses: 0, forgiven: [] };
-    taken.set(row, takeOneBack(tables, row, last, by, buried));
+    taken.set(row, takeOneBack(tables, { row, verdict: last }, by, buried));
     settleEnds(tables, buried, nowUs);
   }
   return rows.map((row) => taken.get(row)!);
@@ -116,11 +115,11 @@ interface Verdict {
 
 function takeOneBack(
   tables: Tables,
-  row: ExpiredRow,
-  { outcome, counted, crashes, forgiven, losses }: Verdict,
+  { row, verdict }: { readonly row: ExpiredRow; readonly verdict: Verdict },
   by: string | null,
   ended: Ended[],
 ): Reclaimed {
+  const { outcome, counted, crashes, forgiven, losses } = verdict;
   const nowUs = tables.nowUs();
   const { id: runId, owner: previousOwner, epoch } = row;
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
@@ -150,7 +149,7 @@ function verdictOn(tables: Tables, row: ExpiredRow, policy: Recovery): Verdict {
   const forgiven = last.filter((one) => wasLost(tables, one));
   const died = row.crashes - forgiven.length;
   const restarts = restartsOf(tables, row, policy);
-  const outcome = outcomeFor(tables, row, policy, died, restarts);
+  const outcome = outcomeFor(tables, row, policy, { died, restarts });
   const previous = row.crashes > 0 ? taken.find(({ epoch }) => epoch === row.epoch - 1) : undefined;
   const losses = previous && wasLost(tables, previous) ? Math.min(previous.losses + 1, MOST_LOSSES) : 0;
   const counted = row.crashes > 0 || outcome === "restarted";
@@ -164,8 +163,7 @@ function outcomeFor(
   tables: Tables,
   row: ExpiredRow,
   policy: Recovery,
-  died: number,
-  restarts: number | null,
+  { died, restarts }: { readonly died: number; readonly restarts: number | null },
 ): Reclaimed["outcome"] {
   const begun = hasBegun(tables, row);
   if (policy === "fail" && begun) return "failed";

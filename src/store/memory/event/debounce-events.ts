@@ -12,7 +12,7 @@ import {
   UNSEEN_MS,
 } from "../../contract/event/events.js";
 import { appendEntry } from "../journal/append-entry.js";
-import { addRun } from "../run/add-run.js";
+import { addRun, type InsertPlace } from "../run/add-run.js";
 import { endRun } from "../run/end-run.js";
 import { insertRuns } from "../run/insert-runs.js";
 import { moveRun } from "../run/move-run.js";
@@ -36,7 +36,9 @@ export function debounce(
   const nowUs = tables.nowUs();
   const last = new Map(events.map((event) => [at(event.run.group.env, event.ticket), event]));
   const accept = inserting ? insertGatherer : gather;
-  const gathers = new Map([...last].map(([key, event], i) => [key, accept(tables, key, event, nowUs, i)]));
+  const gathers = new Map(
+    [...last].map(([key, event], i) => [key, accept(tables, key, event, { nowUs, position: i })]),
+  );
   return events.map(({ run, ticket }) => ({ outcome: "gathered", runId: gathers.get(at(run.group.env, ticket))! }));
 }
 
@@ -58,13 +60,14 @@ export function acceptEvents(tables: Tables, events: readonly EventRuns[]): read
   }));
 }
 
-function insertGatherer(tables: Tables, _key: string, { run, ticket }: NewDebounced, nowUs: number, position: number) {
-  addRun(tables, { ...run, delayMs: 0 }, nowUs, position, writeTicket(ticket));
+function insertGatherer(tables: Tables, _key: string, { run, ticket }: NewDebounced, place: InsertPlace): string {
+  addRun(tables, { ...run, delayMs: 0 }, place, { ticket: writeTicket(ticket) });
   return run.id;
 }
 
 /** Returns the run that gathers for the subject. */
-function gather(tables: Tables, key: string, { run, ticket }: NewDebounced, nowUs: number, position: number): string {
+function gather(tables: Tables, key: string, { run, ticket }: NewDebounced, place: InsertPlace): string {
+  const { nowUs } = place;
   if (tables.runs.has(run.id)) return run.id; // the answer to the first call was lost
   const known = tables.debounces.get(key);
   const gatherer = known && tables.runs.get(known.runId);
@@ -74,7 +77,7 @@ function gather(tables: Tables, key: string, { run, ticket }: NewDebounced, nowU
   const { subscription, subject, windowMs } = ticket;
   const row = { env: run.group.env, subscription, subject, runId, lastAtUs: nowUs, payload: copyPayload(run.input) };
   tables.debounces.set(key, row);
-  if (!lives) addRun(tables, { ...run, delayMs: windowMs }, nowUs, position, writeTicket(ticket));
+  if (!lives) addRun(tables, { ...run, delayMs: windowMs }, place, { ticket: writeTicket(ticket) });
   return runId;
 }
 
@@ -105,27 +108,22 @@ function settleHeld(tables: Tables, row: RunRow, claim: Claim, ticket: DebounceT
   row.crashes = 0;
   if (known.runId !== row.id) {
     if (known.lastAtUs < own.lastAtUs) tables.debounces.set(key, { ...own, runId: known.runId });
-    appendEntry(
-      tables,
-      row,
-      { kind: "skipped", name: "", key: null, payload: jsonPayload({ code: "DEBOUNCED" }) },
-      nowUs,
-      claim,
-    );
+    const payload = jsonPayload({ code: "DEBOUNCED" });
+    appendEntry(tables, row, { kind: "skipped", name: "", key: null, payload, claim }, nowUs);
     endRun(tables, row, "skipped", nowUs);
     return "merged";
   }
   const quietAtUs = known.lastAtUs + toUs(ticket.windowMs);
   if (quietAtUs > nowUs) {
     tables.debounces.set(key, known);
-    appendEntry(tables, row, { kind: "parked", name: "", key: null, payload: null }, nowUs, claim);
+    appendEntry(tables, row, { kind: "parked", name: "", key: null, payload: null, claim }, nowUs);
     row.availableAtUs = quietAtUs;
     moveRun(tables, row, row.limited ? "parked" : "waiting");
     if (row.limited) row.wakeAtUs = quietAtUs;
     return "waits";
   }
   tables.debounces.delete(key);
-  appendEntry(tables, row, { kind: "start", name: "", key: null, payload: known.payload }, nowUs, claim);
+  appendEntry(tables, row, { kind: "start", name: "", key: null, payload: known.payload, claim }, nowUs);
   moveRun(tables, row, "waiting");
   row.baseSeq = row.seq - 1;
   nextGeneration(row);

@@ -53,8 +53,8 @@ function isFirst(tables: Tables, { id, group, key }: EventRun): boolean {
 }
 
 function add(tables: Tables, run: EventRun, nowUs: number, position: number): EventRun {
-  takeKey(tables, run.group.env, run.key, run.id, nowUs);
-  addRun(tables, run, nowUs, position);
+  takeKey(tables, { env: run.group.env, runId: run.id }, run.key, nowUs);
+  addRun(tables, run, { nowUs, position });
   return run;
 }
 

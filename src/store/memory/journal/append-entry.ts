@@ -18,9 +18,8 @@ const NO_CLAIM = { epoch: 0, token: null } as const;
 export function appendEntry(
   tables: Tables,
   row: RunRow,
-  entry: NewEntry,
+  entry: NewEntry & { readonly claim?: { readonly epoch: number; readonly token: string } },
   atUs: number,
-  claim: { readonly epoch: number; readonly token: string | null } = NO_CLAIM,
 ): void {
   const seq = row.seq + 1;
   let log = tables.journal.get(row.id);
@@ -28,7 +27,7 @@ export function appendEntry(
     log = new Map();
     tables.journal.set(row.id, log);
   }
-  const { epoch, token } = claim;
+  const { epoch, token } = entry.claim ?? NO_CLAIM;
   const { kind, name, key } = entry;
   log.set(seq, { seq, epoch, token, kind, name, key, payload: copyPayload(entry.payload), atUs });
   row.seq = seq;

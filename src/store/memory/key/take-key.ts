@@ -13,7 +13,12 @@ export function keyHolder(tables: Tables, env: string, key: NewKey, nowUs: numbe
   return row && !isStale(tables, row, nowUs) ? row : null;
 }
 
-export function takeKey(tables: Tables, env: string, key: NewKey, runId: string, nowUs: number): void {
+export function takeKey(
+  tables: Tables,
+  { env, runId }: { readonly env: string; readonly runId: string },
+  key: NewKey,
+  nowUs: number,
+): void {
   const { scope, payloadHash, lifetime } = key;
   const timed = typeof lifetime === "object";
   tables.keys.set(joinKey(env, scope, key.key), {

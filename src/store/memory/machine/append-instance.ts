@@ -32,7 +32,7 @@ export function appendOne(tables: Tables, one: Append, nowUs: number, positions:
       if (timer.instanceKey === key && timer.kind !== "sent") tables.timers.delete(timer.id);
     }
   }
-  writeChange(tables, { key, groupId: tables.groups.idOf(one.group), base: expectedSeq }, one, nowUs, positions);
+  writeChange(tables, { key, groupId: tables.groups.idOf(one.group), base: expectedSeq }, one, { nowUs, positions });
   return { outcome: "accepted", seq };
 }
 

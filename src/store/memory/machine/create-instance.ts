@@ -1,7 +1,7 @@
 // Creates an instance, and writes what a step produces: events, timers, events to other instances, effects.
 
 import type { Change, CreateAnswer, NewInstance, NewTold, TellAnswer } from "../../contract/machine/machines.js";
-import { addRun } from "../run/add-run.js";
+import { addRun, type InsertPlace } from "../run/add-run.js";
 import { copyGroup } from "../run/group-table.js";
 import { toUs } from "../table/micros.js";
 import { copyPayload } from "../table/payload.js";
@@ -53,7 +53,7 @@ export function createOne(
   });
   tables.instanceEvents.set(key, []);
   positions.created.add(key);
-  writeChange(tables, { key, groupId: tables.groups.idOf(group), base: 0 }, one, nowUs, positions);
+  writeChange(tables, { key, groupId: tables.groups.idOf(group), base: 0 }, one, { nowUs, positions });
   return { outcome: "created" };
 }
 
@@ -74,8 +74,7 @@ export function writeChange(
   tables: Tables,
   { key, groupId, base }: Of,
   change: Change,
-  nowUs: number,
-  positions: Positions,
+  { nowUs, positions }: { readonly nowUs: number; readonly positions: Positions },
 ): void {
   const log = tables.instanceEvents.get(key)!;
   change.events.forEach(({ kind, name, key: eventKey, payload, by }, i) => {
@@ -89,9 +88,9 @@ export function writeChange(
   }
   for (const told of change.told) {
     const position = positions.told++;
-    if (base > 0 || !tables.timers.has(told.id)) addTold(tables, told, nowUs, position, positions.created);
+    if (base > 0 || !tables.timers.has(told.id)) addTold(tables, told, { nowUs, position }, positions.created);
   }
-  for (const run of change.effects) addRun(tables, run, nowUs, positions.run++);
+  for (const run of change.effects) addRun(tables, run, { nowUs, position: positions.run++ });
 }
 
 function pending(payload: TimerRow["payload"], atUs: number) {
@@ -102,8 +101,7 @@ function pending(payload: TimerRow["payload"], atUs: number) {
 function addTold(
   tables: Tables,
   told: NewTold,
-  nowUs: number,
-  position: number,
+  { nowUs, position }: InsertPlace,
   unseen: ReadonlySet<string> = new Set(),
 ): void {
   const { id, instanceKey, group, generation, name, payload, delayMs } = told;
@@ -120,6 +118,6 @@ export function tellOne(tables: Tables, told: NewTold, nowUs: number, position: 
   const taken = tables.instanceEvents.get(told.instanceKey)?.some(({ key }) => key === told.id);
   if (taken) return { outcome: "accepted" };
   if (instance.status !== "active") return { outcome: "ended", status: instance.status };
-  if (!tables.timers.has(told.id)) addTold(tables, told, nowUs, position);
+  if (!tables.timers.has(told.id)) addTold(tables, told, { nowUs, position });
   return { outcome: "accepted" };
 }

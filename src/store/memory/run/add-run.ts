@@ -8,17 +8,23 @@ import { indexRun, type Tables } from "../table/tables.js";
 import { noteDeferral } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 
-/**
- * `position`: one microsecond each, so that the runs of a batch are claimed in its order. `ticket`: set when it gathers
- * events. `task`: what it waits for, and whether its parent is being paused.
- */
+/** `position`: one microsecond each, so that the runs of a batch are claimed in its order. */
+export interface InsertPlace {
+  readonly nowUs: number;
+  readonly position: number;
+}
+
+interface AddedAs {
+  readonly ticket?: string | null;
+  readonly task?: { readonly pending: number; readonly paused: boolean } | null;
+}
+
+/** `ticket`: set when it gathers events. `task`: what it waits for, and whether its parent is being paused. */
 export function addRun(
   tables: Tables,
   run: Omit<NewRun, "key">,
-  nowUs: number,
-  position: number,
-  ticket: string | null = null,
-  task: { readonly pending: number; readonly paused: boolean } | null = null,
+  { nowUs, position }: InsertPlace,
+  { ticket = null, task = null }: AddedAs = {},
 ): void {
   if (tables.runs.has(run.id)) return;
   const limited = (run.limits?.length ?? 0) > 0;

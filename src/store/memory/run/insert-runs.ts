@@ -26,8 +26,8 @@ function insertRun(tables: Tables, run: NewRun, nowUs: number, position: number)
       const same = holder.payloadHash === key.payloadHash || key.onMismatch === "skip";
       return { outcome: same ? "existing" : "conflict", runId: holder.runId };
     }
-    takeKey(tables, run.group.env, key, id, nowUs);
+    takeKey(tables, { env: run.group.env, runId: id }, key, nowUs);
   }
-  addRun(tables, run, nowUs, position);
+  addRun(tables, run, { nowUs, position });
   return { outcome: "inserted", runId: id };
 }

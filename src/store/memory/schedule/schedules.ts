@@ -108,8 +108,8 @@ function fire(tables: Tables, fires: readonly Fire[]): { answers: FireAnswer[]; 
         const { scope, key } = run.key!;
         if (!moves || (run.id === probe?.runId && !tries)) return [];
         if (tables.keys.has(joinKey(run.group.env, scope, key))) return [];
-        takeKey(tables, run.group.env, run.key!, run.id, nowUs);
-        addRun(tables, run, nowUs, place);
+        takeKey(tables, { env: run.group.env, runId: run.id }, run.key!, nowUs);
+        addRun(tables, run, { nowUs, position: place });
       }
       started.push(run);
       return run.id;

@@ -91,16 +91,20 @@ with t as materialized (select ${d.now} as now
 select null`,
 );
 
+interface StoreParts {
+  readonly db: Database;
+  readonly groups: Groups;
+  readonly hints: Hints;
+}
+
 /** The last of each subject goes; the others are answered with it. */
 export async function debounce(
-  db: Database,
-  groups: Groups,
-  hints: Hints,
+  { db, groups, hints }: StoreParts,
   events: readonly NewDebounced[],
   tx?: Transaction,
 ): Promise<readonly DebounceAnswer[]> {
   const last = lastOfEach(events);
-  if (tx) await insertIn(db, groups, hints, last, tx);
+  if (tx) await insertIn({ db, groups, hints }, last, tx);
   const gathers = tx
     ? new Map(last.map((event) => [textOf(event), event.run.id]))
     : await gather(db, groups, last, (values) => db.run<Row>(gatherEvents, values));
@@ -158,9 +162,7 @@ async function gather(
 
 /** Claimable at once, so that they find each other before the window has passed. */
 async function insertIn(
-  db: Database,
-  groups: Groups,
-  hints: Hints,
+  { db, groups, hints }: StoreParts,
   events: readonly NewDebounced[],
   tx: Transaction,
 ): Promise<void> {

@@ -1,0 +1,22 @@
+// The operations on events, joined.
+
+import type { EventStore } from "../../contract/event/events.js";
+import type { Database } from "../connection/database.js";
+import type { Hints } from "../connection/hints.js";
+import type { Groups } from "../run/groups.js";
+import { accept, debounce } from "./debounce-events.js";
+import { settle } from "./settle-debounced.js";
+import { start } from "./start-events.js";
+import * as subscriptions from "./subscriptions.js";
+
+export function eventStore(db: Database, groups: Groups, hints: Hints): EventStore {
+  return {
+    subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+    subscriptions: (env) => subscriptions.list(db, env),
+    match: (events, { tx } = {}) => subscriptions.match(db, events, tx),
+    start: (events) => start(db, groups, hints, events),
+    debounce: (events, { tx } = {}) => debounce({ db, groups, hints }, events, tx),
+    accept: (events) => accept(db, groups, events),
+    settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
+  };
+}
