@@ -38,7 +38,7 @@ export const ownership: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [IN_MEMORY],
+    killedBy: [{ file: "test/store/differential/differential.test.ts" }],
   },
   {
     name: "a node that lost its presence sends heartbeats no more often",

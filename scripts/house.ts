@@ -145,7 +145,7 @@ function foldersOf(): [string, number][] {
 function pathOfARun(): string[] {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
   const section = text.split(PATH_HEADING)[1]?.split("\n## ")[0] ?? "";
-  return [...new Set([...section.matchAll(/src\/([\w/-]+\.ts)/g)].map(([, name]) => name!))];
+  return [...section.matchAll(/^\d+\. .*?\(src\/([\w/-]+\.ts)\)/gm)].map(([, name]) => name!);
 }
 
 const at = (sorted: readonly number[], part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? 0;

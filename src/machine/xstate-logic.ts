@@ -34,8 +34,7 @@ const inert = createActor(createMachine({}));
 
 export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]): Logic {
   const branches = branchesOf(machine.root);
-  const byType = new Map([...branches.values()].flat().map((one) => [one.type, one.branch]));
-  const known = new Set(effects);
+  const orderOf = orderReader(machine, branches, new Set(effects));
 
   function step(run: (scope: Scope) => AnyMachineSnapshot): Step {
     const actions: Executable[] = [];
@@ -45,6 +44,33 @@ export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]
     if (Object.keys(live.children).length > 0) throw new ActionRefused(machine.id, "spawns an actor in assign()");
     return { live, orders: actions.flatMap(orderOf) };
   }
+
+  return {
+    begin: (input) => step((scope) => machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot),
+    next: (live, event) => {
+      const snapshot = live as AnyMachineSnapshot;
+      if (!snapshot.can(event)) return null;
+      return step((scope) => machine.transition(snapshot, event, scope) as AnyMachineSnapshot);
+    },
+    eventOf: (branch) => findBranch(branches.get(branch.path) ?? [], branch),
+    save: (live) => machine.getPersistedSnapshot(live as AnyMachineSnapshot),
+    restore: (saved) => machine.restoreSnapshot(saved as never, INERT_SCOPE as never),
+    view: (live): View => {
+      const { value, context, status, output, tags } = live as AnyMachineSnapshot;
+      return { value, context, status, output, tags: [...tags] };
+    },
+    chart: chartOf(machine.root),
+    effects,
+  };
+}
+
+/** Reads what XState would execute as orders: what is to be stored, sent or scheduled with the step. */
+function orderReader(
+  machine: AnyStateMachine,
+  branches: ReturnType<typeof branchesOf>,
+  known: ReadonlySet<string>,
+): (action: Executable) => Order[] {
+  const byType = new Map([...branches.values()].flat().map((one) => [one.type, one.branch]));
 
   function orderOf(action: Executable): Order[] {
     const { type, params, info, exec } = action;
@@ -89,23 +115,7 @@ export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]
     return [{ kind: "raise", id: id ?? null, event, delayMs: Math.max(delay, 0) }];
   }
 
-  return {
-    begin: (input) => step((scope) => machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot),
-    next: (live, event) => {
-      const snapshot = live as AnyMachineSnapshot;
-      if (!snapshot.can(event)) return null;
-      return step((scope) => machine.transition(snapshot, event, scope) as AnyMachineSnapshot);
-    },
-    eventOf: (branch) => findBranch(branches.get(branch.path) ?? [], branch),
-    save: (live) => machine.getPersistedSnapshot(live as AnyMachineSnapshot),
-    restore: (saved) => machine.restoreSnapshot(saved as never, INERT_SCOPE as never),
-    view: (live): View => {
-      const { value, context, status, output, tags } = live as AnyMachineSnapshot;
-      return { value, context, status, output, tags: [...tags] };
-    },
-    chart: chartOf(machine.root),
-    effects,
-  };
+  return orderOf;
 }
 
 const INERT_SCOPE = {

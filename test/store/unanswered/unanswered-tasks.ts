@@ -127,7 +127,7 @@ export function taskOperations(): Operation[] {
     },
     {
       name: "retry: the tasks of a run",
-      statement: "reopen_tasks",
+      statement: "retry_tasks",
       prepare: onFamily(async (family) => {
         await failedParent(family);
         return () => family.store.runs.retry([family.parent], { by: "me", callId: call, fromStart: false });
