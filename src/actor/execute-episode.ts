@@ -3,6 +3,7 @@
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { omit } from "../kernel/omit.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { ProgramEnvironment } from "../program/environment.js";
@@ -27,7 +28,7 @@ export interface EpisodeParts extends Omit<Program, "execute"> {
 }
 
 export function episodeProgram(parts: EpisodeParts, environment: ProgramEnvironment): Program {
-  const { budget: _, retry: __, onBudgetExhausted: ___, strategy: ____, ...program } = parts;
+  const program = omit(parts, "budget", "retry", "onBudgetExhausted", "strategy");
   return { ...program, execute: (session) => new Episode(parts, environment, session).execute() };
 }
 

@@ -2,6 +2,7 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
+import { omit } from "../kernel/omit.js";
 import type { MachineDefinition } from "../machine/definition.js";
 import { Instance, type Sent } from "../machine/instance.js";
 import type { Instances as Reached } from "../machine/instances.js";
@@ -77,6 +78,7 @@ export function instancesOf(reached: Reached): Instances {
   };
 }
 
-function infoOf({ key: _, redact: __, group, value, ...record }: InstanceRecord): InstanceInfo {
+function infoOf(instance: InstanceRecord): InstanceInfo {
+  const { group, value, ...record } = omit(instance, "key", "redact");
   return { ...record, machine: group.program, stack: group.stack, value: JSON.parse(value) as unknown };
 }

@@ -3,6 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
+import { omit } from "../kernel/omit.js";
 import type { InstanceStatus, TimerKind } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { checkEvent } from "./check-event.js";
@@ -161,7 +162,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
 
   async timers(): Promise<readonly InstanceTimer[]> {
     const timers = await this.#instances.store.machines.timers(this.key);
-    return timers.map(({ id: _, instanceKey: __, payload: ___, tryAt: ____, ...timer }) => timer);
+    return timers.map((timer) => omit(timer, "id", "instanceKey", "payload", "tryAt"));
   }
 
   /** Tries failed timers again. Returns their number. */

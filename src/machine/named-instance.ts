@@ -3,6 +3,7 @@
 
 import type { Duration } from "../kernel/duration.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
+import { omit } from "../kernel/omit.js";
 import type { InstanceRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { checkEvent } from "./check-event.js";
@@ -47,7 +48,8 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
    * As of the last snapshot: the context may be older than the value if the machine does not write one at each event.
    */
   async state(): Promise<NamedState> {
-    const { snapshot, snapshotSeq: _, key: __, redact: paths, ...record } = await this.#loaded();
+    const { snapshot, redact: paths, ...rest } = await this.#loaded();
+    const record = omit(rest, "snapshotSeq", "key");
     const { state } = this.#instances.codecs.decode(snapshot) as { state: { context: unknown } };
     return { ...record, value: JSON.parse(record.value) as unknown, context: redact(state.context, "context", paths) };
   }
@@ -62,7 +64,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
   async timers(): Promise<readonly InstanceTimer[]> {
     const { key } = await this.#loaded();
     const timers = await this.#instances.store.machines.timers(key);
-    return timers.map(({ id: _, instanceKey: __, payload: ___, tryAt: ____, ...timer }) => timer);
+    return timers.map((timer) => omit(timer, "id", "instanceKey", "payload", "tryAt"));
   }
 
   async #loaded() {

@@ -1,5 +1,5 @@
-// A process's own connection, on which it attends: lost with a restart of the database, with a cut that resets, or for itself; opened
-// again as soon as that is possible. The database forgets it at once, the process hears of it a moment later.
+// The connection on which a process attends: lost with a restart of the database, with a cut that resets, or alone. It is reopened
+// as soon as possible. The database forgets it at once; the process notices a moment later.
 
 import { sleep } from "../kernel/world.js";
 import type { Attendance, Attendee } from "../store/contract/node/attend.js";

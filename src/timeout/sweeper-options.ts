@@ -73,8 +73,18 @@ export interface SweeperSettings {
 }
 
 const NAMES = [
-  ...["store", "fire", "nodeId", "sweepInterval", "jitterFactor", "backoffOnEmpty", "batchSize", "claimDuration"],
-  ...["maxAttempts", "concurrency", "leaderElection", "world"],
+  "store",
+  "fire",
+  "nodeId",
+  "sweepInterval",
+  "jitterFactor",
+  "backoffOnEmpty",
+  "batchSize",
+  "claimDuration",
+  "maxAttempts",
+  "concurrency",
+  "leaderElection",
+  "world",
 ];
 const SHORTEST_CLAIM_MS = 10;
 const LARGEST_BATCH = 1_000;

@@ -26,7 +26,7 @@ export interface EnqueueEffect {
   readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
   /**
    * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
-   * inbox is told only when it fails. `needs`: tasks that stand before it in this commit; until all have ended it is blocked.
+   * inbox gets a message only when it fails. `needs`: earlier tasks of this commit; until all have ended it is blocked.
    */
   readonly task?: { readonly needs: readonly string[] };
 }
@@ -43,7 +43,7 @@ export interface FailEffect {
   readonly reason: Payload;
 }
 
-/** Gives the claim back and asks to be claimed again after a delay. Counts as one failure. */
+/** Releases the claim, to be claimed again after a delay. Counts as one failure. */
 export interface RetryEffect {
   readonly kind: "retry";
   readonly delayMs: number;
@@ -51,7 +51,7 @@ export interface RetryEffect {
 }
 
 /**
- * Gives the claim back and waits. The run wakes after `wakeInMs` (null: never by time) or when its inbox holds
+ * Releases the claim and waits. The run wakes after `wakeInMs` (null: never by time) or when its inbox holds
  * `wakeAfter` unread messages, or at once if the inbox has grown beyond what this holder had seen.
  */
 export interface ParkEffect {
@@ -64,13 +64,13 @@ export interface ParkEffect {
   readonly forTasks?: boolean;
 }
 
-/** Gives the claim back in order: claimable at once, costs nothing. */
+/** Releases the claim in order: claimable at once, and not counted as a crash. */
 export interface HandBackEffect {
   readonly kind: "handBack";
 }
 
 /**
- * Gives the claim back because this node's code does not fit the journal: uncounted, for a node of another build. Nodes of this
+ * Releases the claim because this node's code does not fit the journal: uncounted, for a node of another build. Nodes of this
  * build do not claim it again in this generation. While no live node is left that has not tried, the run is quarantined.
  */
 export interface MisfitEffect {
@@ -80,19 +80,19 @@ export interface MisfitEffect {
   readonly reason: Payload;
 }
 
-/** Gives the claim back and stays out of the queue until somebody resumes it. */
+/** Releases the claim and stays out of the queue until it is resumed. */
 export interface PauseEffect {
   readonly kind: "pause";
 }
 
 /**
- * Begins the run anew with other input: the same run, key and inbox, the next generation. The sequence goes on; replay
+ * Starts the next generation of the run with other input: the same run, key and inbox. The sequence continues; replay
  * reads from this entry.
  */
 export interface ContinueEffect {
   readonly kind: "continue";
   readonly input: Payload;
-  /** Messages that were taken in and told to nobody: unread again. */
+  /** Messages that were taken in and not delivered to the program: unread again. */
   readonly reopen: readonly string[];
 }
 

@@ -1,5 +1,6 @@
 // Converts rows of instances and timers to records.
 
+import { omit } from "../../../kernel/omit.js";
 import type { InstanceRecord, LoadedInstance, TimerRecord } from "../../contract/machine/machines.js";
 import { copyGroup } from "../run/group-table.js";
 import { compareText } from "../table/compare-text.js";
@@ -18,7 +19,7 @@ export function byDeadline(a: TimerRow, b: TimerRow): number {
 }
 
 export function timerRecord(timer: TimerRow): TimerRecord {
-  const { groupId: _, dueAtUs, tryAtUs: __, claimedUntilUs: ___, payload, ...row } = timer;
+  const { dueAtUs, payload, ...row } = omit(timer, "groupId", "tryAtUs", "claimedUntilUs");
   return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(lookAtUs(timer)) };
 }
 

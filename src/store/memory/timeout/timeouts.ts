@@ -71,7 +71,13 @@ function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
   const nowUs = tables.nowUs();
   const deadlineUs = "at" in deadline ? toUs(deadline.at) : nowUs + toUs(deadline.inMs);
   const row: TimeoutRow = {
-    ...{ env, scope, instance, generation, state, sequence, deadlineUs },
+    env,
+    scope,
+    instance,
+    generation,
+    state,
+    sequence,
+    deadlineUs,
     dueAtUs: deadlineUs,
     createdAtUs: nowUs,
     attempts: 0,
@@ -116,7 +122,10 @@ function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer
   const untilUs = nowUs + toUs(claimMs);
   const claimed: TimeoutRow = {
     ...row,
-    ...{ token, claimedBy: node, claimedUntilUs: untilUs, dueAtUs: untilUs },
+    token,
+    claimedBy: node,
+    claimedUntilUs: untilUs,
+    dueAtUs: untilUs,
     attempts: row.attempts + 1,
     releasedToken: null,
   };
@@ -139,7 +148,10 @@ function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutReleas
   if (row.token !== fence.token) return row.releasedToken === fence.token;
   tables.timeouts.set(keyOf(row), {
     ...row,
-    ...{ token: null, claimedBy: null, claimedUntilUs: null, releasedToken: fence.token },
+    token: null,
+    claimedBy: null,
+    claimedUntilUs: null,
+    releasedToken: fence.token,
     dueAtUs: retryInMs === "never" ? null : retryInMs === null ? row.deadlineUs : tables.nowUs() + toUs(retryInMs),
     attempts: row.attempts - (retryInMs === null ? 1 : 0),
     problem: problem ?? row.problem,
@@ -158,7 +170,15 @@ function keyOf({ env, scope, instance }: TimeoutKey): string {
 export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
   const { env, scope, instance, generation, state, sequence, attempts, claimedBy, problem } = row;
   return {
-    ...{ env, scope, instance, generation, state, sequence, attempts, claimedBy, problem },
+    env,
+    scope,
+    instance,
+    generation,
+    state,
+    sequence,
+    attempts,
+    claimedBy,
+    problem,
     dead: row.dueAtUs === null,
     deadline: toMs(row.deadlineUs),
     createdAt: toMs(row.createdAtUs),

@@ -35,7 +35,12 @@ export interface LoadedRow extends RecordRow {
 export function recordOf(row: RecordRow): InstanceRecord {
   const { key, id, env, stack, queue, program, version, status, value, problem } = row;
   return {
-    ...{ key, id, version, status, value, problem },
+    key,
+    id,
+    version,
+    status,
+    value,
+    problem,
     group: { env, stack: stack || null, queue, program, version: null },
     seq: Number(row.seq),
     redact: JSON.parse(row.redact) as string[],

@@ -28,7 +28,15 @@ export interface TimeoutRow {
 export function recordOf(row: TimeoutRow): TimeoutRecord {
   const { env, scope, instance, generation, state, deadline, attempts, dead, problem } = row;
   return {
-    ...{ env, scope, instance, generation, state, deadline, attempts, dead, problem },
+    env,
+    scope,
+    instance,
+    generation,
+    state,
+    deadline,
+    attempts,
+    dead,
+    problem,
     sequence: Number(row.sequence),
     createdAt: row.created_at,
     claimedBy: row.claimed_by,

@@ -1,5 +1,6 @@
 // Overflow: of runs without a free slot, those that may not wait are skipped; a run that ever began never is.
 
+import { omit } from "../../../kernel/omit.js";
 import type { NewLimit, Overflow } from "../../../kernel/run/new-run.js";
 import { cases } from "../case.js";
 import { matches, refused, same } from "../expect.js";
@@ -88,7 +89,7 @@ export const overflowCases = cases("overflow", {
       { group: { queue: "parents" } },
       { groupIds: await s.store.runs.groupIds([s.group({ queue: "parents" })]) },
     );
-    const { key: _, parentId: __, ...child } = s.newRun({ limits: [serial, slots(1, "drop")] });
+    const child = omit(s.newRun({ limits: [serial, slots(1, "drop")] }), "key", "parentId");
     await s.accept(parent, [{ kind: "enqueue", name: "child", run: child }]);
     await s.advance(1);
     same(await s.store.runs.admit({ runIds: [child.id] }), 0, "admitted");

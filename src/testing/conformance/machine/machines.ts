@@ -229,7 +229,7 @@ export const machineCases = cases("machines", {
     const taken = await s.store.machines.claimTimers(last);
     same(
       taken.timers.map(({ state, tryAt }) => [state, tryAt]),
-      [...["dead", "dead"].map((state) => [state, taken.now + 60_000])],
+      ["dead", "dead"].map((state) => [state, taken.now + 60_000]),
       "not looked at before",
     );
     await s.store.machines.append([append(s, one, 1, { timers: [{ ...anew, generation: 2 }] })]);

@@ -1,6 +1,7 @@
 // Misfits: a run whose journal does not fit the holder's code is left to nodes of other builds, and is quarantined
 // while no live node is left to try.
 
+import { omit } from "../../../kernel/omit.js";
 import { claimToken } from "../../../kernel/run/claim.js";
 import type { Effect } from "../../../kernel/run/effect.js";
 import type { ClaimedRun } from "../../../store/contract/run/runs.js";
@@ -189,7 +190,7 @@ export const misfitCases = cases("misfits", {
     const [one, two] = [await node(s, "v1"), await node(s, "v2")];
     const parent = await s.start({}, { owner: two.owner, build: "v2" });
     const child = s.newRun();
-    const { parentId: _, key: __, ...run } = { ...child, parentId: undefined, key: undefined };
+    const run = omit(child, "parentId", "key");
     await s.accept(parent, [{ kind: "enqueue", name: "child", run }, park()]);
     await s.accept(await claimOneAs(s, one), [misfit("v1")]);
     await s.store.nodes.stop(two.owner);
@@ -207,7 +208,7 @@ export const misfitCases = cases("misfits", {
     for (const effect of [misfit("v1"), fail("quarantined")]) {
       const one = await node(s, "v1");
       const parent = await s.start({}, { owner: one.owner, build: "v1" });
-      const { key: _, parentId: __, ...run } = { ...s.newRun(), key: undefined, parentId: undefined };
+      const run = omit(s.newRun(), "key", "parentId");
       const task: Effect = { kind: "enqueue", name: "task", run, task: { needs: [] } };
       await s.accept(parent, [task, park({ forTasks: true })]);
       await s.accept(await claimOneAs(s, one), [effect]);
