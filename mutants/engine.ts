@@ -198,6 +198,18 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "may be locked" }],
   },
   {
+    name: "the share pause does not follow the time that claims take",
+    breaks: "reclaimed runs spread over all idle nodes, also on a busy machine",
+    edits: [
+      {
+        file: "src/engine/claiming/claim-loop.ts",
+        find: "Math.min(SHARE_PAUSE_ANSWERS * tookMs, LONGEST_SHARE_PAUSE_MS)",
+        put: "0",
+      },
+    ],
+    killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "answered slowly" }],
+  },
+  {
     name: "a claim call without an answer still runs what it may have granted",
     breaks: "S3",
     edits: [

@@ -118,6 +118,9 @@ export class Runs {
 
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+    // Without types: a client starts by name, a node by the program itself.
+    if (typeof startable?.name !== "string" || !Array.isArray(startable.limits))
+      throw new InvalidInput("program", "must be a program, such as workflow(…); createClient starts programs by name");
     if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` copies the state of another run");
     const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;

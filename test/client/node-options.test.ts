@@ -1,4 +1,4 @@
-// The options of a node: what is at the wrong place or of the wrong kind is refused before the node does anything.
+// The options of a node: what is in the wrong place or of the wrong kind is rejected before the node does anything.
 
 import { describe, expect, test } from "vitest";
 import { createNode } from "../../src/node/create-node.js";
@@ -54,4 +54,11 @@ test("the environment completes what the options leave open, also inside the gro
     identity: { id: "a", name: "me" },
     flow: { prefetch: 1, mode: "disabled" },
   });
+});
+
+test("a start without a program is rejected with what to pass instead", async () => {
+  const node = await create({ signals: false });
+  await expect(node.start("order" as never)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  await expect(node.start("order" as never)).rejects.toThrow("createClient starts programs by name");
+  await node.stop();
 });

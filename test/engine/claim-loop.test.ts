@@ -24,12 +24,14 @@ function loopOver({
   answers = [] as number[],
   nextDue = async (): Promise<number | null> => null,
   peers = 1,
+  answerMs = 0,
 }) {
   const looks: number[] = [];
   const ends: (() => void)[] = [];
   const store = {
     claim: async ({ limit }: { limit: number }) => {
       looks.push(limit);
+      if (answerMs > 0) await pause(answerMs);
       return Array.from({ length: answers.shift() ?? 0 }, () => ({ runId: randomUUID() }) as ClaimedRun);
     },
     nextDue,
@@ -131,4 +133,12 @@ test("under a backlog a node that was full for a while claims for all its free s
   for (const end of ends.slice(0, 3)) end();
   await new Promise((resolve) => setImmediate(resolve));
   expect(looks).toEqual([5, 2, 2, 2, 9, 3]);
+});
+
+test("where claims are answered slowly, the pause in which other nodes take their share is longer", async () => {
+  const { looks } = loopOver({ size: 20, peers: 4, answers: [5, 2], answerMs: 60 });
+  const startedAt = performance.now();
+  await expect.poll(() => looks.length, { timeout: 5_000, interval: 1 }).toBe(2);
+  // The answer, and three times as long.
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(200);
 });

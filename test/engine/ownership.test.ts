@@ -55,6 +55,14 @@ async function losePresence(node: Node): Promise<void> {
   );
 }
 
+/** Ends the connection that the schema's nodes renew on, if there is one yet: the next renewal has to open another. */
+async function loseRenewals(): Promise<void> {
+  await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like $1 and query like $2", [
+    `%${schema}%`,
+    "%renewed as (%",
+  ]);
+}
+
 const isPresent = async (node: Node) => {
   const { rows } = await pool.query(
     `select from pg_locks l join ${schema}.nodes n on n.presence = l.objid::bigint
@@ -85,6 +93,7 @@ test("a live node whose presence cannot be opened again keeps its claims while i
 
   proxy.refusing = true;
   await losePresence(worker);
+  await loseRenewals();
   await expect.poll(() => isPresent(worker), { timeout: 5_000 }).toBe(false);
   await pass(9_000);
   expect(await isPresent(worker)).toBe(false);
