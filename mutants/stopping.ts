@@ -101,7 +101,7 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: '    if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };\n',
+        find: '    if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };\n',
         put: "",
       },
     ],
@@ -190,5 +190,17 @@ export const stopping: readonly Mutant[] = [
     breaks: "a stored value is read back unchanged",
     edits: [{ file: "src/kernel/codec/value-kind.ts", find: 'return "bare";', put: 'return "object";' }],
     killedBy: [{ file: CODEC, test: "without prototype" }],
+  },
+  {
+    name: "a paused run whose function has returned does not wait for its last step",
+    breaks: "S7: a released run has no step that still runs",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: 'return this.#busy() ? null : { kind: "handBack" };',
+        put: 'return { kind: "handBack" };',
+      },
+    ],
+    killedBy: [{ file: "test/engine/stop-requests.test.ts", test: "last step has ended" }],
   },
 ];

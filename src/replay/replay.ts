@@ -276,10 +276,7 @@ export class Replay {
     }
   }
 
-  /**
-   * The first ending whose call is open. An ending whose call has ended another way (a race with its timeout) is
-   * dropped.
-   */
+  /** The first ending whose call is open. An ending whose call has ended another way (a race with its timeout) is dropped. */
   #deliverable(): { ending: Ending; call: Call } | null {
     if (this.#heldBack()) return null;
     for (const ending of this.#undelivered) {
@@ -324,7 +321,8 @@ export class Replay {
       return { kind: "mismatch", missing, asked };
     }
     // A task has only its result, which a release would lose.
-    if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };
+    // A step that the function did not wait for still runs: the next holder could start it a second time.
+    if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };
     if (this.#settled) return this.#settled;
     if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undeliveredSignals() };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };

@@ -11,7 +11,7 @@ import { testSchema } from "../harness/database.js";
 const { url, schema, pool } = testSchema();
 const SLEEPING = 10_000;
 const WARM_UP = 1_000;
-const WATCH_MS = 6_000;
+const WATCH_MS = 12_000;
 
 beforeAll(async () => {
   const store = postgres(url, { schema });

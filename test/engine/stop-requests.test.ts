@@ -187,6 +187,30 @@ onBothStores(
       expect(performance.now() - at).toBeLessThan(1_500);
     });
 
+    test("a paused run whose function has returned is released only when its last step has ended", async () => {
+      const begun = deferred<void>();
+      const outside = deferred<void>();
+      let isRunning = false;
+      const loose = workflow("stop-loose", async (ctx) => {
+        const notAwaited = ctx.step("slow", async () => {
+          isRunning = true;
+          begun.resolve();
+          await pause(400);
+          isRunning = false;
+        });
+        notAwaited.catch(() => {});
+        await outside.promise;
+      });
+      const node = await bench.open({ programs: [loose] });
+      const run = await node.start(loose);
+      await begun.promise;
+      await run.pause();
+      outside.resolve();
+      await expect.poll(async () => (await run.status()).state, { timeout: 10_000, interval: 5 }).toBe("paused");
+      expect(isRunning).toBe(false);
+      await run.cancel();
+    });
+
     test("a run claimed ahead, which waits for a slot, is cancelled without one", async () => {
       const gate = deferred<void>();
       const begun: string[] = [];
