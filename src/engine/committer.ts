@@ -112,7 +112,7 @@ export class RunWriter {
     }
   }
 
-  /** The error is made when a caller needs it: every run that is given back in order closes its writer, too. */
+  /** The error is created only when a caller needs it: every run that is released in order closes its writer, too. */
   close(reason: () => HoldfastError): void {
     this.closed = reason;
     for (const part of this.parts.splice(0)) part.reject(reason());
@@ -178,8 +178,8 @@ export class Committer {
 }
 
 /**
- * What waits, as much as fits a statement, up to and with the first that gives the claim back; a part that was refused in
- * company goes alone.
+ * The waiting parts that fit one statement, up to and including the first that releases the claim; a part that was refused
+ * together with others is sent alone.
  */
 function takeParts(parts: readonly Part[]): readonly Part[] {
   if (parts[0]?.alone) return parts.slice(0, 1);

@@ -274,7 +274,7 @@ export class Engine {
     return this.#executors.reduce((sum, { loop }) => sum + loop.active, 0);
   }
 
-  /** Runs worked on until their claim could be given back, since the start. */
+  /** Runs worked on until their claim could be released, since the start. */
   get worked(): number {
     return this.#worked;
   }

@@ -19,7 +19,7 @@ interface OfWork extends OfRun {
   readonly parentId: string | null;
 }
 
-/** What became of orphans. */
+/** What happened to orphans. */
 export interface SweepCounts {
   /** Another node continues it, or starts it again. */
   readonly restarted: number;
@@ -72,14 +72,14 @@ export interface EngineEvents {
   "run.deduplicated": { readonly runId: string; readonly program: string };
   "run.claimed": OfWork & { readonly executor: string; readonly attempt: number };
   /**
-   * The claim was given back in order; `as` is what the journal's last entry says, `ms` since it was granted. `error`: the
+   * The claim was released in order; `as` is the kind of the journal's last entry, `ms` the time since the claim was granted. `error`: the
    * code or name of what it failed with; null when it has none, or under a codec that is not `json`.
    */
   "run.settled": OfWork & { readonly as: string; readonly ms: number; readonly error: string | null };
   /** The node stops: another may take the run at once, and it cost the run nothing. */
   "run.handed_back": OfRun;
   /**
-   * The code of this node does not fit the journal: the run was given back, uncounted, for a node of another build. `error`: the
+   * The code of this node does not fit the journal: the run was handed back, uncounted, for a node of another build. `error`: the
    * code or name of what did not fit.
    */
   "run.misfit": OfRun & { readonly build: string; readonly error: string | null };
@@ -100,7 +100,7 @@ export interface EngineEvents {
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Reclaimed from an owner whose lease had expired or which was missed. `renewedAgoMs`: since its last renewal. */
   "run.reclaimed": Reclaimed;
-  /** A round that took back something. `staleAfterMs`: how long a lease must have been over. */
+  /** A round that reclaimed something. `staleAfterMs`: how long ago a lease must have expired. */
   "recovery.sweep": SweepCounts & { readonly staleAfterMs: number };
   "claim.lost": { readonly runId: string; readonly epoch: number };
   /** Not renewed for a lease's time, as far as this node knows: it starts nothing new until it is. */

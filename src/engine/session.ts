@@ -99,7 +99,7 @@ export class Session {
     return this.#settledAs;
   }
 
-  /** What its claim was given back with, when that was a failure. */
+  /** The failure that its claim was released with, if it was one. */
   get failedWith(): Payload | null {
     return this.#failedWith;
   }
@@ -159,8 +159,8 @@ export class Session {
   }
 
   /**
-   * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
-   * is further back, or belongs to an earlier generation, and null is returned.
+   * The result or error of a run that ended in `state`: the payload of its last entry. The run may have been retried since: then that
+   * entry is further back, or belongs to an earlier generation, and null is returned.
    */
   endOf(runId: string, state: string): Promise<Payload | null> {
     return this.#held("read", () => this.#endOf(runId, state));
@@ -244,7 +244,7 @@ export class Session {
     return this.#wrote(committed);
   }
 
-  /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
+  /** The first write of a run that gathers events: releases the claim, with the last event as its input or to wait longer. */
   async settleDebounced(ticket: DebounceTicket): Promise<void> {
     const { seq } = this.#writer;
     const settled = await this.#held("settleDebounced", async () => {

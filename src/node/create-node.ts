@@ -1,4 +1,4 @@
-// `createNode`: a process that starts runs, works on them, and gives them back when it stops.
+// `createNode`: a process that starts and executes runs, and hands them back when it stops.
 
 import { definitionsOf } from "../actor/actor.js";
 import { DeadLetters } from "../client/dead-letters.js";

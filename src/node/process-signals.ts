@@ -1,8 +1,8 @@
 // Stops a node when its process is asked to end. The only file that listens to the process.
 //
-// The first signal stops in order and then ends the process, the second ends it now. A terminal and npm both pass on what
-// they get, so the same signal twice within a moment is one. Under `npm run`, SIGTERM ends the shell between npm and us and
-// never arrives here (npm 11 with dash): that our parent is gone stands for it.
+// The first signal stops the node in order and then ends the process, the second ends it now. A terminal and npm both forward
+// a signal, so the same signal twice within a moment counts once. Under `npm run`, SIGTERM ends the shell between npm and this
+// process and never arrives here (npm 11 with dash): the loss of the parent process counts as SIGTERM.
 
 import { constants } from "node:os";
 import { InvalidInput } from "../kernel/error.js";
@@ -38,9 +38,9 @@ export function signalsOf(option: SignalOption | undefined): Heard {
 }
 
 export interface Listening {
-  /** Listens no more. */
+  /** Stops listening. */
   readonly deafen: () => void;
-  /** As if a signal had come; without any to listen to, it only stops. */
+  /** Acts as if a signal had arrived; without signals to listen to, it only stops the node. */
   readonly exit: () => void;
 }
 

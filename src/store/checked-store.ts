@@ -65,7 +65,7 @@ function withItems({ each, batch, tx }: AnyOperation, call: Call, world: World |
   };
 }
 
-/** Refused items are answered here; the others go on, in the same array when none is refused. */
+/** Refused items are answered here; the others are passed on, in the same array when none is refused. */
 async function answered(items: readonly unknown[], send: Send, { checker, refused }: Each<unknown, unknown>) {
   const check = checker();
   let found: Map<number, NonNullable<Problem>> | null = null;

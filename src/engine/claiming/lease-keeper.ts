@@ -23,7 +23,7 @@ export interface LeaseKeeperOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly presence: OwnPresence;
-  /** Each claim is renewed once, when its run takes that long, and is then held until it is given back. */
+  /** Each claim is renewed once, when its run takes that long, and is then held until it is released. */
   readonly alone?: boolean;
 }
 
@@ -65,7 +65,7 @@ export class LeaseKeeper {
     this.#forGood.delete(session);
   }
 
-  /** The work has ended and the claim was not given back: its lease decides, also where it had no end. */
+  /** The work has ended and the claim was not released: its lease decides, even where it had no end. */
   drop(session: Session): void {
     if (this.#forGood.has(session)) this.#dropped.add(session.claim);
     this.remove(session);

@@ -29,7 +29,7 @@ export class Solitary {
   /** A claim that may bring a suspect is on its way. */
   #asked = false;
   #askedAt = 0;
-  /** Suspects of this node, from their claim until it is given back. Two only if a lost answer was repeated. */
+  /** Suspects of this node, from their claim until its release. Two only if a lost answer was repeated. */
   #held = 0;
   #closed = false;
   /** Nothing else begins. */

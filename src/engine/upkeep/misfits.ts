@@ -1,4 +1,4 @@
-// Looks after runs that some code does not fit, page by page, and reports what became of them.
+// Checks runs that some code does not fit, page by page, and reports what happened to them.
 
 import type { MisfitReviewed } from "../../store/contract/run/misfits.js";
 import type { Store } from "../../store/contract/store.js";

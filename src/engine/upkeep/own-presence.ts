@@ -89,8 +89,8 @@ export class OwnPresence {
   }
 
   /**
-   * For all it knows, others have not heard of it for so long that it is gone: its presence is lost, or it was stopped for that
-   * long and has not heard yet what became of it.
+   * As far as this node knows, other nodes have had no sign of life from it for long enough to count it as gone: its presence
+   * is lost, or its process was stopped for that long and has not yet learnt what happened to its presence.
    */
   get #isMissed(): boolean {
     const now = this.#world.monotonicNow();

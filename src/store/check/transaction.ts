@@ -2,7 +2,7 @@
 
 import { HoldfastError, InvalidInput } from "../../kernel/error.js";
 
-/** Kept and used after its end: on PostgreSQL its connection may be in somebody else's transaction by then. */
+/** A transaction was used after its end: on PostgreSQL its connection may belong to another transaction by then. */
 export class TransactionEnded extends HoldfastError {
   readonly code = "TRANSACTION_ENDED";
 

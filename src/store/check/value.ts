@@ -12,7 +12,7 @@ export type Problem = HoldfastError | null;
 export type Check = (path: string, value: unknown) => Problem;
 
 const INT_MAX = 2 ** 31 - 1;
-/** A hundred years: beyond it microseconds no longer fit a double, and nobody waits that long. */
+/** A hundred years: beyond it microseconds no longer fit a double, and no caller waits that long. */
 export const LONGEST_DELAY_MS = 100 * 365.25 * 86_400_000;
 
 /** Null and undefined pass, everything else is checked. */
@@ -49,7 +49,7 @@ export function checkInteger(path: string, value: unknown, least: number, most =
   return new InvalidInput(path, `must be a whole number from ${least} to ${most}, not ${shown(value)}`);
 }
 
-/** How many at most. Less than one is nobody's mistake: it asks for nothing. */
+/** How many at most. Less than one is no error: it asks for nothing. */
 export function checkLimit(path: string, limit: unknown): Problem {
   return Number.isSafeInteger(limit) ? null : new InvalidInput(path, `must be a whole number, not ${shown(limit)}`);
 }

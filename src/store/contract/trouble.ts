@@ -21,7 +21,7 @@ export function isOfTheStore(error: unknown): boolean {
   return isStoreTrouble(error) || BROKEN.includes(codeOf(error));
 }
 
-/** What is told of it: PostgreSQL's own code where there is one. */
+/** The code that is reported: PostgreSQL's own where there is one. */
 export function troubleCode(error: unknown): string {
   const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : String(codeOf(error));

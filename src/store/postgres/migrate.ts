@@ -33,7 +33,7 @@ export function printMigrations(dialect: Dialect): string {
   return `begin;\n${bookkeeping(dialect)}\n${parts.join("\n")}\ncommit;\n`;
 }
 
-/** Waits for locks only briefly and tries again: a migration that queues for a lock blocks everybody behind it. */
+/** Waits for locks only briefly and tries again: a migration that queues for a lock blocks every statement behind it. */
 export async function migrate(db: Database, options: { retryForMs?: number } = {}): Promise<MigrateReport> {
   const applied: { version: number; name: string }[] = [];
   for (;;) {

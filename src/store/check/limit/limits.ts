@@ -36,7 +36,7 @@ function checkLimit(path: string, limit: unknown): Problem {
   );
 }
 
-/** The others are places of one run each, or times: nobody could be skipped in favour of another. */
+/** The other kinds are places of one run each, or times: no run could be skipped in favour of another. */
 function checkOverflow(path: string, kind: unknown, overflow: unknown): Problem {
   return kind === "slots" ? checkOneOf(path, overflow, OVERFLOWS) : new InvalidInput(path, "is only for slots");
 }

@@ -11,6 +11,6 @@ export function checkRetry(runIds: unknown, options: unknown): Problem {
   if (problem) return problem;
   const { by, callId, fromStart, note } = options as RetryCall;
   if (typeof fromStart !== "boolean") return new InvalidInput("fromStart", "must be true or false");
-  if (fromStart && note !== undefined) return new InvalidInput("note", "is for a run that goes on where it was");
+  if (fromStart && note !== undefined) return new InvalidInput("note", "is for a run that continues where it was");
   return checkName(nodeName, "by", by) ?? checkUuid("callId", callId) ?? optional(checkPayload)("note", note);
 }

@@ -93,7 +93,7 @@ const records = {
 const retries = {
   retry: {
     ...CHANGES,
-    changes: "failed, dead and quarantined runs: open again",
+    changes: "failed, dead and quarantined runs: retried",
     check: checkRetry,
     each: { checker: () => (id) => checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },

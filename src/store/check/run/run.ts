@@ -1,4 +1,4 @@
-// Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
+// Checks whether a run can be stored; an invalid one is refused alone, the others of its batch are stored.
 
 import {
   dedupeKey,

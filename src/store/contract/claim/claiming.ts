@@ -38,7 +38,7 @@ export interface ClaimedRun extends Claim {
   /** It has crashed so often before (`suspectFrom`) that it is to be executed alone. */
   readonly suspect: boolean;
   readonly parentId: string | null;
-  /** It has limits: when its claim is given back, others may be admitted. */
+  /** It has limits: when its claim is released, other runs may be admitted. */
   readonly limited: boolean;
   /** It is a task: its end is counted in those that wait for it. */
   readonly counts: boolean;
@@ -72,6 +72,6 @@ export interface RunClaims {
   /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
   nextDue(groupIds: readonly number[]): Promise<number | null>;
 
-  /** Who held it, claim by claim: the last so many of which something is known, in order. */
+  /** The holders of a run, claim by claim, in order: the last `limit` claims with a record. */
   claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;
 }

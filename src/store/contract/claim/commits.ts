@@ -26,7 +26,7 @@ export type CommitAnswer =
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface RunCommits {
-  /** At most one commit per run and claim in a call. Answers stand in the order of the commits. */
+  /** At most one commit per run and claim in a call. Answers are in the order of the commits. */
   commit(commits: readonly Commit[]): Promise<readonly CommitAnswer[]>;
 
   /**

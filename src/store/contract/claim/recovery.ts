@@ -28,7 +28,7 @@ export interface Orphan {
   readonly recovery: Recovery | null;
 }
 
-/** About the claim that was seen: a run that was taken back and claimed again since is another matter. */
+/** Applies to the claim that was read: a run that was reclaimed and claimed again since is not affected. */
 export interface RecoveryDecision {
   readonly runId: string;
   readonly epoch: number;
@@ -53,17 +53,17 @@ export interface Reclaimed {
 
 export interface RunRecovery {
   /**
-   * Takes back the claims of an env whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
-   * Executes nothing.
+   * Reclaims the claims of an env whose lease has expired: the outcome follows their program's recovery policy, or is `dead` at the
+   * crash limit. Executes nothing.
    */
   sweepExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
 
-  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  /** Running runs whose lease expired at least this long ago, by id: for a caller that decides on each of them. Reads only. */
   orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
 
   /**
-   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
-   * orphan, one acts; the other is not told of it. Executes nothing.
+   * Reclaims these, each as decided, if it is still the same claim and its lease is still expired. Of two callers that decide on
+   * one orphan, one acts; the answer to the other does not list it. Executes nothing.
    */
   recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
 }

@@ -21,9 +21,9 @@ export interface NewDefinition extends DefinitionName {
 }
 
 export interface DefinitionRecord extends DefinitionName {
-  /** From 1; one more with each other body, also when it was removed in between. */
+  /** Starts at 1 and increases with each new body, even when the definition was removed in between. */
   readonly version: number;
-  /** Not enabled: nothing starts it, and what it has begun goes on. */
+  /** Not enabled: nothing starts it, and its runs that have begun continue. */
   readonly enabled: boolean;
   readonly body: string;
   /** Who changed it last, and when. */

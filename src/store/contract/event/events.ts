@@ -13,11 +13,11 @@ import type { EventToMatch, Matched, SubscriptionStore } from "./subscriptions.j
 export type { Declaration, EventToMatch, Matched, Subscription } from "./subscriptions.js";
 export { FORGOTTEN_AFTER_MS, isPerStack, isPlain } from "./subscriptions.js";
 
-/** An event that is to start whoever it is for. */
+/** An event that is to start the programs that subscribe to it. */
 export type EventToStart = AcceptedEvent & EventToMatch;
 
 export type StartAnswer =
-  /** All of its runs are there, made by this event or by the same one before: `runs` stands in the order of `matched`. */
+  /** All of its runs exist, created by this event or by the same event before: `runs` is in the order of `matched`. */
   | {
       readonly outcome: "started";
       readonly matched: readonly Matched[];
@@ -54,9 +54,9 @@ export type AcceptAnswer =
     }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
-/** What becomes of a claimed run that gathers. Each gives the claim back, at no cost. */
+/** What happens to a claimed run that gathers. Each outcome releases the claim, at no cost to the run. */
 export type SettleDebounced =
-  /** The subject was quiet for its window: the run begins anew, with the last event as its input. */
+  /** The subject was quiet for its window: the run begins again, with the last event as its input. */
   | { readonly outcome: "begins" }
   /** Another event came meanwhile: parked until the window is over. */
   | { readonly outcome: "waits" }
@@ -65,22 +65,22 @@ export type SettleDebounced =
   | { readonly outcome: "lost" };
 
 /**
- * A run that gathers and is not to be seen was made a moment ago by somebody else; after so long without an event, it was
+ * A gathering run that is not visible was created a moment ago by another process; after this time without an event, it was
  * pruned.
  */
 export const UNSEEN_MS = 60_000;
 
 export interface EventStore extends SubscriptionStore {
   /**
-   * Accepts events and makes their runs, each once per key: those of one event in one statement. May be repeated: the ids of
-   * the runs are made of the event's. Answers stand in the order of the events.
+   * Accepts events and creates their runs, each once per key: those of one event in one statement. May be repeated: the ids of
+   * the runs derive from the event's. Answers are in the order of the events.
    */
   start(events: readonly EventToStart[]): Promise<readonly StartAnswer[]>;
 
   /**
-   * Keeps the last event of each subject and makes the run that will take it, in one statement; of several for one subject
-   * in a call, the last counts. With a transaction: only INSERTs, so each makes a run, and those find each other when they
-   * are claimed. Answers stand in the order of the events.
+   * Stores the last event of each subject and creates the run that will take it, in one statement; of several events for one
+   * subject in a call, the last counts. With a transaction: only INSERTs, so each event creates a run, and those runs find each
+   * other when they are claimed. Answers are in the order of the events.
    */
   debounce(
     events: readonly NewDebounced[],

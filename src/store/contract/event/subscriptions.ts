@@ -6,9 +6,9 @@ import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { KeyLifetime } from "../../../kernel/run/new-run.js";
 import type { Transaction } from "../transaction.js";
 
-/** A program's wish to be started by an event: data, because whoever emits has no code. */
+/** A program's request to be started by an event: data, because the caller that emits has no code. */
 export interface Subscription {
-  /** Made of stack, program, event and filter: the same wish has the same id wherever it is declared. */
+  /** Derived from stack, program, event and filter: the same request has the same id wherever it is declared. */
   readonly id: string;
   /** Of its keys and of its subjects: the same in all stacks, or its id, when it wants one run in each of them. */
   readonly scope: string;
@@ -37,7 +37,7 @@ export interface Declaration {
   readonly env: string;
   /** All of this node's. */
   readonly subscriptions: readonly Subscription[];
-  /** The ids of those that it had declared and does not wish any more. */
+  /** The ids of those that it had declared and no longer requests. */
   readonly withdrawn?: readonly string[];
   /** At a node's start what it declares counts; afterwards it only puts back what is missing. */
   readonly starting: boolean;
@@ -66,7 +66,7 @@ export function isPlain({ debounceMs, breaker, limits }: Matched): boolean {
   return debounceMs === null && breaker === null && limits.length === 0;
 }
 
-/** A node that was not heard of for so long no longer counts among those that declare. One that hangs for a moment does. */
+/** A node that gave no sign of life for this time no longer counts as declaring. One that hangs for a moment does. */
 export const FORGOTTEN_AFTER_MS = 60_000;
 
 export interface SubscriptionStore {

@@ -6,7 +6,7 @@ import type { HoldfastError } from "../../../kernel/error.js";
 import type { EndedState } from "../../../kernel/run/run-state.js";
 import type { Transaction } from "../transaction.js";
 
-/** `pause` is the store's own: it tells the holder to give the run back, and the row decides what becomes of it. */
+/** `pause` is sent by the store alone: it asks the holder to hand the run back, and the row decides which state the run gets. */
 export type MessageKind = "signal" | "decision" | "timeout" | "cancel" | "child" | "pause";
 
 export interface NewMessage {

@@ -39,7 +39,7 @@ export interface Given extends Peek, Peeked {
   readonly entry: JournalEntry;
 }
 
-/** Of a task with more needs than that none is told, and none with more bytes than that: a claim is a short answer. */
+/** A claim includes no results for a task with more needs than this, and no result of more bytes than this, to keep its answer short. */
 export const GIVEN = { needs: 8, bytes: 2000 };
 
 export interface JournalStore {

@@ -32,13 +32,13 @@ export interface RunLimits {
    */
   declare(incarnation: string, programs: readonly DeclaredProgram[]): Promise<readonly DeclarationConflict[]>;
 
-  /** What was declared; empty when nobody did. */
+  /** The limits that were declared; empty when no node declared any. */
   limitsOf(group: RunGroup): Promise<readonly LimitRule[]>;
 
   /**
-   * Lets held runs go on as far as their limits allow: those that share a key with the given runs, or whoever is next,
-   * keys in turn. Answers how many became claimable. Inserts, cancels and messages outside a transaction do it by
-   * themselves; after a commit, a wake-up or a sweep it is the caller's to ask, and forgetting it costs time only.
+   * Admits held runs as far as their limits allow: those that share a key with the given runs, or the next ones, keys in turn.
+   * Returns how many became claimable. Inserts, cancels and messages outside a transaction admit on their own; after a
+   * commit, a wake-up or a reclaim the caller has to call this, and a forgotten call costs only time.
    */
   admit(whom: Admission): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// Queues: the names that runs wait under. A paused one hands out no more work; what runs goes on.
+// Queues: the names that runs wait under. A paused queue hands out no more runs; running ones continue.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 

@@ -21,7 +21,7 @@ export interface NewInstanceEvent {
   readonly by: string | null;
 }
 
-/** `after`: of a state, while it is not left. `raise`: of an action. `sent`: an event from somebody else. */
+/** `after`: of a state, until the instance leaves it. `raise`: of an action. `sent`: an event from another instance or a caller. */
 export type TimerKind = "after" | "raise" | "sent";
 
 export interface NewTimer {
@@ -32,14 +32,14 @@ export interface NewTimer {
   readonly kind: TimerKind;
   /** For people: `after 30m in pending`. */
   readonly name: string;
-  /** What it stands for. The store does not look into it. */
+  /** The event that it delivers. The store does not look into it. */
   readonly payload: Payload;
   readonly delayMs: number;
 }
 
 /** An event for another instance, delivered once, when its time has come. */
 export interface NewTold {
-  /** Told again by an append it is replaced; told again by `tell` it is told once, and is then the key of its event. */
+  /** The id of one event: an append with the same id replaces it; `tell` with the same id delivers it once, and the id is then the key of its event. */
   readonly id: string;
   /** Of `tell` 0; of an append the sender's sequence. */
   readonly generation: number;
@@ -120,12 +120,12 @@ export type TellAnswer =
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface InstanceChanges {
-  /** With a transaction: only INSERTs. Answers stand in the order of the instances. */
+  /** With a transaction: only INSERTs. Answers are in the order of the instances. */
   create(instances: readonly NewInstance[], options?: { readonly tx?: Transaction }): Promise<readonly CreateAnswer[]>;
 
-  /** At most one for each instance in a call. Answers stand in the order of the appends. */
+  /** At most one for each instance in a call. Answers are in the order of the appends. */
   append(appends: readonly Append[]): Promise<readonly AppendAnswer[]>;
 
-  /** With a transaction: only INSERTs. Answers stand in the order of the events. */
+  /** With a transaction: only INSERTs. Answers are in the order of the events. */
   tell(told: readonly NewTold[], options?: { readonly tx?: Transaction }): Promise<readonly TellAnswer[]>;
 }

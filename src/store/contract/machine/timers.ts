@@ -13,7 +13,7 @@ export interface TimerRecord {
   readonly name: string;
   readonly payload: Payload;
   readonly dueAt: number;
-  /** When it is looked at next: later than due after a failure, or while somebody has taken it. */
+  /** When it is tried next: later than due after a failure, or while a node has claimed it. */
   readonly tryAt: number;
   readonly attempts: number;
   readonly state: "pending" | "dead";
@@ -25,7 +25,7 @@ export interface TimerClaim {
   readonly groups: readonly RunGroup[];
   /** Of each group. */
   readonly limit: number;
-  /** How long nobody else takes them. */
+  /** How long no other node can claim them. */
   readonly leaseMs: number;
   /** Taken so often without an end, a timer is dead. */
   readonly mostAttempts: number;
@@ -39,13 +39,13 @@ export interface ClaimedTimers {
   /** Those that they are for, as of the same moment. */
   readonly instances: readonly LoadedInstance[];
   /**
-   * How long until the next one is to be looked at; null when there is none, 0 when as many as allowed were taken: there may be more.
-   * Of those that somebody has, the first count, as many as allowed: each is free again after its lease.
+   * How long until the next timer is to be tried; null when there is none, 0 when as many as allowed were claimed: there may be more.
+   * Of the timers that a node has claimed, the first count, as many as allowed: each is free again after its lease.
    */
   readonly nextMs: number | null;
 }
 
-/** What becomes of a timer that was not fired. Nothing, when it is of another generation by now, or was taken again. */
+/** What happens to a timer that was not fired. Nothing, when it is of another generation by now, or was claimed again. */
 export interface TimerSettlement {
   readonly id: string;
   readonly generation: number;

@@ -1,4 +1,4 @@
-// Attending: a node that is there is told of work at once, and is missed at once when it dies.
+// Attendance: an attending node is notified of work at once, and other nodes notice its death at once.
 
 import type { Overflow } from "../../../kernel/run/new-run.js";
 
@@ -23,7 +23,7 @@ export interface SkippedRun {
 }
 
 export interface Attendance {
-  /** Whether its death is seen before its lease is over. False behind a transaction pooler. */
+  /** Whether its death is noticed before its lease expires. False behind a transaction pooler. */
   readonly seen: boolean;
   /** After its registration was repeated, because the store had lost it, or when the store does not know its presence. */
   again(): Promise<void>;

@@ -22,9 +22,9 @@ export interface HouseRound extends Witness {
 export interface HouseReport {
   /** False: this incarnation is not registered (any more). */
   readonly registered: boolean;
-  /** Its own presence is held; false also for a node that attends nowhere. */
+  /** Its own presence is held; false also for a node that does not attend. */
   readonly present: boolean;
-  /** Claims are to be taken back: `reclaim`. */
+  /** Claims are to be reclaimed: `reclaim`. */
   readonly orphans: boolean;
   /** Parked runs may have to wake up: `runs.wakeParked`. */
   readonly due: boolean;
@@ -34,9 +34,9 @@ export interface HouseReport {
   readonly peers: number;
   /** Held runs are due: `runs.admit`. */
   readonly held: boolean;
-  /** In which mode this node is to be; null while it is not registered. */
+  /** The mode that this node is to be in; null while it is not registered. */
   readonly mode: ModeState | null;
-  /** Runs that nobody took in time are to be ended: `runs.expireDeferred`. */
+  /** Deferred runs that no node took in time are to be ended: `runs.expireDeferred`. */
   readonly overdue: boolean;
   /** Runs that some code does not fit are to be looked at: `runs.reviewMisfits`. */
   readonly misfits: boolean;

@@ -30,9 +30,9 @@ export interface NodeRegistration {
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
   readonly leaseMs?: number;
-  /** How long its presence may be missing before others take it for gone. */
+  /** How long its presence may be missing before other nodes count it as gone. */
   readonly presenceGraceMs?: number;
-  /** False: claims of the dead whose place it takes are not taken back but end now, and are left to whoever decides on each. */
+  /** False: claims of the dead nodes that it replaces are not reclaimed; their leases end now, and a caller decides on each. */
   readonly takesBack?: boolean;
 }
 
@@ -42,14 +42,14 @@ export const MISSED_HEARTBEATS = 3;
 export const UNSAID_HEARTBEAT_MS = 5_000;
 export const UNSAID_GRACE_MS = 1_000;
 
-// A node is gone when its presence has been missing for its grace and nothing was heard of it for its silence; both by its own
-// registered settings, and only for a witness that has watched for as long.
-/** Its silence: its grace, or so many of its heartbeats where that is longer. */
+// A node is gone when its presence has been missing for its grace and it has given no sign of life for its silence; both by its
+// own registered settings, and only for a witness that has watched for as long.
+/** The silence of a node: its grace, or this number of its heartbeats where that is longer. */
 export const SILENT_HEARTBEATS = 2;
 /** How much longer both are after a restart of the server, when the witness's own connection broke, or many vanished at once. */
 export const TROUBLE_FACTOR = 3;
 export const MANY_LOST = 2;
-/** A lease that is over counts only for a witness that has watched for so many of the holder's heartbeats. */
+/** An expired lease counts only for a witness that has watched for this number of the holder's heartbeats. */
 export const WATCHED_HEARTBEATS = 3.5;
 /** For a holder that is not registered, or did not say how often it beats. */
 export const UNSAID_WATCH_MS = 1_000;
@@ -103,8 +103,8 @@ export interface ModeChangeOptions {
 
 export interface NodeStore {
   /**
-   * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
-   * alone from everybody in its env and stack who does not live.
+   * A start under the identity of a node that is known to be dead reclaims that node's claims at once. A node that is alone
+   * reclaims those of every node in its env and stack that is not alive.
    */
   register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */

@@ -2,7 +2,7 @@
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 
-/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+/** The life of a deferral: pending until a node takes it, then claimed; it ends with its run, or expires. The stack is its group's. */
 export interface Deferral {
   /** The node that asked. */
   readonly by: string;
@@ -12,7 +12,7 @@ export interface Deferral {
   readonly takenAt: number | null;
 }
 
-/** A deferred run that nobody took in time. */
+/** A deferred run that no node took in time. */
 export interface ExpiredRun {
   readonly runId: string;
   readonly program: string;
@@ -21,7 +21,7 @@ export interface ExpiredRun {
   readonly by: string;
 }
 
-/** Why a deferred run was cancelled that nobody took. */
+/** The reason for the cancellation of a deferred run that no node took. */
 export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
 
 export interface StackQuery {
@@ -39,8 +39,8 @@ export interface RunDeferrals {
   expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**
-   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
-   * is left to whoever offers. Reads only.
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: runs that were started
+   * there are left to any node that offers to take them. Reads only.
    */
   unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
 }

@@ -24,7 +24,7 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
-  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  /** How often it was reclaimed from an owner that died or hung, and from which incarnation last. */
   readonly recoveries: number;
   readonly recoveredFrom: string | null;
   /** Not null: a node started it that leaves the work to others. */
@@ -76,7 +76,7 @@ export interface RunRecords {
 
   count(filter: RunFilter): Promise<Readonly<Partial<Record<RunState, number>>>>;
 
-  /** Puts ended runs aside: their keys are free again. Answers how many. */
+  /** Archives ended runs: their keys are free again. Returns how many. */
   archive(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 
   /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Answers how many. */

@@ -11,7 +11,7 @@ export type CancelAnswer =
 
 export type PauseAnswer =
   | { readonly outcome: "paused" }
-  /** It, or a task of it, is running: its holder was told to stop. */
+  /** The run, or a task of it, is running: its holder was asked to stop. */
   | { readonly outcome: "requested" }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" };
@@ -41,8 +41,8 @@ export interface RunStops {
   resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
 
   /**
-   * What has become of a cancel or a pause, and a reminder to the holders that have not taken it in. One that has begins nothing more
-   * of its run. Null: there is no such run.
+   * Returns the state of a cancel or a pause, and reminds the holders that have not read it. A holder that has read it begins nothing
+   * more of its run. Null: there is no such run.
    */
   stopping(runId: string): Promise<StopProgress | null>;
 }

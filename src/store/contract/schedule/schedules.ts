@@ -22,7 +22,7 @@ export interface ScheduleDeclaration {
   /** Its programs, also those that have no schedule (any more). */
   readonly programs: readonly string[];
   readonly schedules: readonly DeclaredSchedule[];
-  /** Schedules of these programs that nobody has declared for so long are removed. Null: none is. */
+  /** Schedules of these programs that no node has declared for this time are removed. Null: none is. */
   readonly removeAfterMs: number | null;
 }
 
@@ -54,7 +54,7 @@ export interface DueSchedules {
 /** One decision about one schedule: accepted whole, or not at all. */
 export interface Fire {
   readonly scheduleId: string;
-  /** `last` as it was read: whoever decided meanwhile was first. */
+  /** `last` as it was read: if it differs now, another node decided first. */
   readonly seenLast: number;
   readonly last: number;
   readonly next: number | null;

@@ -18,7 +18,7 @@ import { changeOf, type RowChange } from "./encode-effect.js";
 
 interface FencedCommit {
   readonly commit: Commit;
-  /** What becomes of the run's row when the last effect gives the claim back. */
+  /** The change to the run's row when the last effect releases the claim. */
   readonly change: RowChange | null;
 }
 

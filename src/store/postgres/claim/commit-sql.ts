@@ -70,7 +70,7 @@ function unfit({ schema: s }: Dialect, { fence, needs }: { readonly fence: Fence
 
 /**
  * Rows locked by others are skipped (busy), never waited for. State is not part of the fence: the token is NULL unless
- * running, and beside a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
+ * running, and with a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
  * Entries belong to the very fence row they came with (`ord`): matched on the run's id alone, a late row of an old claim
  * in the same flush as a live one was accepted.
  *

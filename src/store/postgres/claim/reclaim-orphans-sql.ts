@@ -1,4 +1,4 @@
-// Decides what becomes of orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
+// Decides what happens to orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
 
 import { orphanedError } from "../../../kernel/run/recovery.js";
 import { BESIDE_OTHERS, MOST_LOSSES, NAMED_HOLDERS, SAME_CRASH_MS } from "../../../kernel/run/suspicion.js";
@@ -70,8 +70,8 @@ const restarts = (s: string) => `(
         where not ${wasLost(s)})`;
 
 /**
- * Whether the process that held `x` held other runs, too: they are still there, or were taken a moment ago, by the page before this
- * one or because their leases were over first. One of them may have killed it.
+ * Whether the process that held `x` held other runs, too: they are still running, or were reclaimed a moment ago, by the previous
+ * page or because their leases expired first. One of them may have killed the process.
  */
 const beside = (s: string) => `coalesce((
       select (select true from ${s}.runs o where o.state = 'running' and o.owner = x.owner and o.id <> x.id limit 1)

@@ -8,8 +8,8 @@ import { SpareConnections } from "./spare-connections.js";
 import { connectionSurvives, faultOf, isWrongServer } from "./sqlstate.js";
 
 /**
- * Renewals never queue behind other work: they have a connection of their own. `aside` serves what must not wait for a
- * connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
+ * Renewals never queue behind other work: they have a connection of their own. The third line serves what must not
+ * wait for a connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
  * `transactions` are the user's steps that write to the database; they never take a connection from the engine.
  */
 export type Line = "main" | "renewals" | "aside" | "transactions";

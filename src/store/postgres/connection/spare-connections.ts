@@ -4,7 +4,7 @@
 import type pg from "pg";
 import type { World } from "../../../kernel/world.js";
 
-/** After this time without use, a connection is given back to the pool, which ends what is idle. */
+/** After this time without use, a connection is released to the pool, which ends idle ones. */
 const KEPT_MS = 1000;
 
 interface Spare {

@@ -23,7 +23,7 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
  * that was accepted a moment before, and it would be counted as unread for ever. Locked ones are left to the statement that closes
  * or prunes them: waiting for one while holding others, two of these met in a deadlock.
  *
- * `is not distinct from` where rows are found by id: beside the partial index, `=` read all parked runs.
+ * `is not distinct from` where rows are found by id: with the partial index, `=` read all parked runs.
  */
 function wakeParts(d: Dialect, limit: string): string {
   const { schema: s, now } = d;

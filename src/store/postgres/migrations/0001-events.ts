@@ -4,7 +4,7 @@ import type { Dialect } from "../connection/dialect.js";
 import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
 
 export const events = ({ schema: s }: Dialect) => `
--- '' stands for none in stack and version. An event is for a subscription when its payload contains one of the filters.
+-- '' means none in stack and version. An event is for a subscription when its payload contains one of the filters.
 create table ${s}.subscriptions (
   env          text not null,
   id           text collate "C" not null,

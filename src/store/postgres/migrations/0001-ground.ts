@@ -40,7 +40,7 @@ export const ground = {
 
 const groundSql = ({ schema: s }: Dialect) => `
 -- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group. The number is
--- made from them (groups.ts). '' stands for "any" in stack and version.
+-- made from them (groups.ts). '' means "any" in stack and version.
 create table ${s}.claim_groups (
   id       int primary key,
   env      text not null,
@@ -48,9 +48,9 @@ create table ${s}.claim_groups (
   queue    text not null,
   program  text not null,
   version  text not null,
-  -- As a node that serves it declared them, for those who start a run without the code.
+  -- As declared by a node that serves the group, for callers that start a run without the code.
   limits   text not null default '[]',
-  -- What becomes of its runs when their holder died; NULL: no node has said.
+  -- What happens to its runs when their holder died; NULL: no node has declared it.
   recovery text check (recovery in ('resume', 'restart', 'fail')),
   -- The node that declared both, and when it started: one that started earlier does not change them while it lives.
   declared_by    uuid,
@@ -80,13 +80,13 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
-  -- What becomes of it when its holder died; NULL: what was declared for its group.
+  -- What happens to it when its holder died; NULL: what was declared for its group.
   recovery      text,
   limited       boolean not null default false,
   parent_id     uuid,
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
   key_hash      uuid,
-  -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
+  -- The tasks it waits for; whether it is a task whose end is still to be counted; whether it is paused when it is released.
   pending       int not null default 0,
   counts        boolean not null default false,
   pausing       boolean not null default false,

@@ -3,7 +3,7 @@
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * forget_misfits: another generation has another log, and everybody may try again. A trigger, so that no operation that begins a
+ * forget_misfits: another generation has another journal, and every node may try again. A trigger, so that no operation that begins a
  * generation can forget it; runs without misfits pay one test for NULL.
  */
 export const misfits = ({ schema: s }: Dialect) => `

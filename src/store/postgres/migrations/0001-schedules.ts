@@ -3,7 +3,7 @@
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * Few rows, looked up by id or read whole, so there is no index on next_at. '' stands for "any" in stack and version, as in
+ * Few rows, looked up by id or read whole, so there is no index on next_at. '' means "any" in stack and version, as in
  * claim_groups. Windows are whole milliseconds, so that what was read is equal to what is stored.
  */
 export const schedules = ({ schema: s }: Dialect) => `

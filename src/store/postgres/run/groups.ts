@@ -10,7 +10,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { type Columns, int, rowset, text } from "../connection/rowset.js";
 
-/** '' stands for "any" in the table: NULLs are not unique before PostgreSQL 15. */
+/** '' means "any" in the table: NULLs are not unique before PostgreSQL 15. */
 const GROUP = {
   env: text(({ env }) => env),
   stack: text(({ stack }) => stack ?? ""),

@@ -1,5 +1,5 @@
-// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a run that is held is marked,
-// and becomes paused when its claim is given back (answer_pause); its holder is asked to do that now.
+// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a running run is
+// marked, and becomes paused when its claim is released (answer_pause); its holder is asked to release it now.
 
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { PauseAnswer, ResumeAnswer } from "../../contract/run/runs.js";
