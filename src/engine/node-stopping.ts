@@ -1,4 +1,4 @@
-// The reason with which steps are aborted that outlast the grace of a node that stops.
+// The abort reason of steps that outlast the grace period of a stopping node.
 
 import { HoldfastError } from "../kernel/error.js";
 

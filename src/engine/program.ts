@@ -11,7 +11,7 @@ export interface Program {
   /** Runs pinned to a version are claimed only by a program of that version. */
   readonly version: string | null;
   readonly queue: string;
-  /** What it asks of its runs, narrow to wide. */
+  /** The limits on its runs, narrow to wide. */
   readonly limits: readonly LimitRule[];
   /** Its circuit breaker; null when it has none. */
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;

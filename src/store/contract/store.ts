@@ -10,9 +10,9 @@
 //                    the last effect releases the claim: completed, failed, retry, park, hand back
 //   inbox.send       a caller signals, decides or cancels: a parked run is `waiting` again
 //   reclaim          the holder died: `waiting` again, or `dead` when that happened too often
-//   runs.archive, runs.prune  remove ended runs that are old
+//   runs.archive, runs.prune  archive and delete runs that ended long ago
 //
-// Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
+// Two stores implement this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` tests any other.
 
 import type { Cleaned, CleanRound } from "./cleanup.js";
 import type { DefinitionStore } from "./definition/definitions.js";
@@ -43,13 +43,13 @@ export interface Store {
   readonly definitions: DefinitionStore;
   readonly timeouts: TimeoutTable;
   readonly machines: MachineStore;
-  /** From now on until it leaves: hints, and presence where the store can see it. */
+  /** From now on until the node leaves: wakes it, and tracks its presence where the store can. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Records a sign of life, returns which nodes are missing and what is to be done. Not repeated after a failure: the caller has a next round. */
   housekeep(round: HouseRound): Promise<HouseReport>;
   /** Reclaims the claims of nodes that are gone and those whose lease has expired, in the witness's env. Not repeated either. */
   reclaim(round: ReclaimRound): Promise<readonly Reclaimed[]>;
-  /** Removes a batch of what nothing needs any more. Null: a node of the env has done this part lately. */
+  /** Removes a batch of rows that are no longer needed. Null: a node of the env has done this part recently. */
   cleanUp(round: CleanRound): Promise<Cleaned | null>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Who held a run, claim by claim: for people who ask what happened to it.
+// The holders of a run, claim by claim: for people who investigate what happened to it.
 
 /**
  * What happened to a run whose claim was reclaimed. `waiting`: another node continues it. `restarted`: it begins again from the
@@ -6,7 +6,7 @@
  */
 export type TakenBackAs = "waiting" | "restarted" | "failed" | "dead" | "paused";
 
-/** A node, as it was registered; identity and name are null when it is not known any more. */
+/** A node, as it was registered; identity and name are null when it is no longer known. */
 export interface Holder {
   readonly incarnation: string;
   readonly identity: string | null;

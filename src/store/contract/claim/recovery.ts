@@ -1,4 +1,4 @@
-// Orphans: running runs whose holder has not renewed its lease. Who they are, and what was decided on each.
+// Orphans: running runs whose holder has not renewed its lease. Lists them, and reclaims each as decided.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
@@ -9,7 +9,7 @@ export interface OrphanFilter {
   readonly env?: string;
   /** Of this stack and of none; omitted: of every stack. */
   readonly stack?: string;
-  /** How long the lease must have been over. */
+  /** How long ago the lease must have expired. */
   readonly staleMs: number;
   readonly limit: number;
   /** Only ids after this one: the next page. */
@@ -24,7 +24,7 @@ export interface Orphan {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly expiredForMs: number;
-  /** As it was started, or as its nodes declared it; null when neither says. */
+  /** Set at its start, or declared by its nodes; null when neither did. */
   readonly recovery: Recovery | null;
 }
 
@@ -38,16 +38,16 @@ export interface RecoveryDecision {
 export interface Reclaimed {
   readonly runId: string;
   readonly outcome: TakenBackAs;
-  /** The incarnation that held it; whose it was, when that is registered. */
+  /** The incarnation that held it, with its identity and name while it is registered. */
   readonly previousOwner: string;
   readonly previousIdentity: string | null;
   readonly previousName: string | null;
   readonly epoch: number;
-  /** Claims in a row whose holder died, this one included; a holder that was heard of again does not count. */
+  /** Claims in a row whose holder died, this one included; a holder that gave a sign of life again does not count. */
   readonly crashes: number;
-  /** How long the lease had been over; less than nothing when its node was missed before that. */
+  /** How long ago the lease had expired; negative when its node was found missing before that. */
   readonly expiredForMs: number;
-  /** How long ago the claim was granted or last renewed; null when its owner did not say how long it leases. */
+  /** How long ago the claim was granted or last renewed; null when its owner did not state the length of its leases. */
   readonly renewedAgoMs: number | null;
 }
 

@@ -1,5 +1,5 @@
-// Events: the runs that they start, and what gathers until a subject is quiet. Events are not stored: each becomes its runs in the
-// statement that accepts it.
+// Events: the runs that they start, and the runs that gather events until a subject is quiet. Events are not stored: the statement
+// that accepts an event creates its runs.
 
 import type { HoldfastError } from "../../../kernel/error.js";
 import type { Claim } from "../../../kernel/run/claim.js";
@@ -23,13 +23,13 @@ export type StartAnswer =
       readonly matched: readonly Matched[];
       readonly runs: readonly { readonly outcome: "inserted" | "existing"; readonly runId: string }[];
     }
-  /** One of them needs more than a row (limits, a window, a circuit breaker): nothing was made of this event. */
+  /** One of them needs more than a row (limits, a window, a circuit breaker): no run was created for this event. */
   | { readonly outcome: "left"; readonly matched: readonly Matched[] }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 /** An event for a subscription that is debounced. */
 export interface NewDebounced {
-  /** The run to be made if none gathers for this subject. Its input is the event; it has no key. */
+  /** The run to create if none gathers for this subject. Its input is the event; it has no key. */
   readonly run: Omit<NewRun, "key" | "parentId">;
   readonly ticket: DebounceTicket;
 }
@@ -39,7 +39,7 @@ export type DebounceAnswer =
   | { readonly outcome: "gathered"; readonly runId: string }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
-/** What one event starts: runs as they are, and those that gather until a subject is quiet. All of them are there, or none. */
+/** What one event starts: plain runs, and runs that gather until a subject is quiet. All of them are stored, or none. */
 export interface EventRuns {
   readonly runs: readonly NewRun[];
   readonly debounced: readonly NewDebounced[];
@@ -58,7 +58,7 @@ export type AcceptAnswer =
 export type SettleDebounced =
   /** The subject was quiet for its window: the run begins again, with the last event as its input. */
   | { readonly outcome: "begins" }
-  /** Another event came meanwhile: parked until the window is over. */
+  /** Another event arrived meanwhile: the run is parked until the window ends. */
   | { readonly outcome: "waits" }
   /** Another run gathers for this subject; this one's event was handed to it, and it is skipped. */
   | { readonly outcome: "merged" }
@@ -93,6 +93,6 @@ export interface EventStore extends SubscriptionStore {
    */
   accept(events: readonly EventRuns[]): Promise<readonly AcceptAnswer[]>;
 
-  /** For the holder of a run that gathers, as its first write: takes the event and forgets the subject in one fenced write. */
+  /** The first write of the holder of a gathering run: takes the event and removes the subject in one fenced write. */
   settleDebounced(claim: Claim, expectedSeq: number, ticket: DebounceTicket): Promise<SettleDebounced>;
 }

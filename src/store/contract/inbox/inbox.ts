@@ -1,5 +1,5 @@
-// What others tell a run: signals, decisions, children that ended, a cancel request. Outsiders insert here and
-// never touch the run's journal; its holder moves messages into the journal in its own commit.
+// The inbox of a run: signals, decisions, ends of children, a cancel request. Senders insert here and never touch the run's
+// journal; its holder moves messages into the journal in its own commit.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { HoldfastError } from "../../../kernel/error.js";
@@ -37,14 +37,14 @@ export type SendAnswer =
     }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" }
-  /** It cannot be stored; its neighbours were not affected. */
+  /** It cannot be stored; the other messages of the call are not affected. */
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface InboxStore {
-  /** Kept when they come before the wait; wakes a parked run. With a transaction: only INSERTs, wakes after. */
+  /** Stores messages, also before the run waits for them, and wakes a parked run. With a transaction: only INSERTs, wakes after. */
   send(messages: readonly NewMessage[], options?: { readonly tx?: Transaction }): Promise<readonly SendAnswer[]>;
 
-  /** What the holder has not taken into the journal yet, in order of acceptance. */
+  /** The messages that the holder has not moved into the journal yet, in order of acceptance. */
   unread(runId: string): Promise<readonly Message[]>;
 }
 

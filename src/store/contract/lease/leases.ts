@@ -1,5 +1,5 @@
-// Named leases: a time-limited right that is not about a run. Same epochs and tokens as claims. Epochs of a key rise for ever, also when
-// clean-up has removed the key in between; then they may leave numbers out.
+// Named leases: a time-limited right that does not belong to a run. Same epochs and tokens as claims. The epochs of a key only rise,
+// even when clean-up has removed the key in between; then they may skip numbers.
 
 export interface Lease {
   readonly key: string;

@@ -16,7 +16,7 @@ export interface BreakerRecord {
   readonly state: "closed" | "open" | "half-open";
   /** Failures since the last success, up to the threshold. */
   readonly failures: number;
-  /** The failure that opened it, or keeps it open: another for each try. Null while it is closed. */
+  /** The failure that opened it, or keeps it open: a different one after each try. Null while it is closed. */
   readonly opening: string | null;
   /** Which try is next; null while no run may try. */
   readonly probe: number | null;
@@ -41,7 +41,7 @@ export interface BreakerStore {
     options?: { readonly tx?: Transaction },
   ): Promise<readonly BreakerRecord[]>;
 
-  /** True for one caller: its run may try. The same request repeated is answered the same. With a transaction: an INSERT. */
+  /** True for one caller: its run may try. A repeated request gets the same answer. With a transaction: an INSERT. */
   takeProbe(request: ProbeRequest, options?: { readonly tx?: Transaction }): Promise<boolean>;
 
   /** Whether this run was let through to try. */

@@ -59,6 +59,6 @@ export interface InstanceRecords {
   /** Newest first, by pages. */
   list(filter: InstanceFilter, page: { readonly limit: number; readonly before?: string }): Promise<InstancePage>;
 
-  /** Deletes ended instances with their events and timers. Answers how many. */
+  /** Deletes ended instances with their events and timers. Returns how many. */
   prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 }

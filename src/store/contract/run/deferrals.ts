@@ -1,4 +1,4 @@
-// Deferred runs: started by a node that leaves the work to others.
+// Deferred runs: started by a node that leaves the work to other nodes.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 
@@ -7,7 +7,7 @@ export interface Deferral {
   /** The node that asked. */
   readonly by: string;
   readonly expiresAt: number | null;
-  /** Who took it first, by incarnation, and when. */
+  /** The incarnation that took it first, and when. */
   readonly takenBy: string | null;
   readonly takenAt: number | null;
 }
@@ -35,7 +35,7 @@ export interface StackQuery {
 }
 
 export interface RunDeferrals {
-  /** Cancels deferred runs of an env that no node took in time. Answers them. */
+  /** Cancels deferred runs of an env that no node took in time. Returns them. */
   expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**

@@ -7,7 +7,7 @@ export interface Reconciled {
 }
 
 export interface RunTasks {
-  /** Its tasks only, for the run itself; answers how many are still running and were asked to stop. */
+  /** Its tasks only, for the run itself; returns how many are still running and were asked to stop. */
   cancelTasks(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<number>;
 
   /**
