@@ -25,6 +25,6 @@ export class NodeReplaced extends HoldfastError {
   readonly code = "NODE_REPLACED";
 
   constructor(identity: string) {
-    super(`node ${identity} was taken for dead, and another works in its place; it stops`);
+    super(`node ${identity} was found dead, and another node has replaced it; it stops`);
   }
 }

@@ -15,15 +15,15 @@ const DEFAULT_SIGNALS: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
 const KNOWN: readonly string[] = [...DEFAULT_SIGNALS, "SIGHUP"];
 const ECHO_MS = 500;
 const LOOK_FOR_PARENT_MS = 250;
-/** On every listener of ours, also of another copy of this package. */
+/** Marks every listener of Holdfast, also of another copy of this package. */
 const OURS = Symbol.for("holdfast.signals");
 
-/** The process has one end: it comes when the last of its nodes has stopped. */
+/** The process ends once, when the last of its nodes has stopped. */
 const stopping = new Set<object>();
 
 export interface Heard {
   readonly signals: readonly StopSignal[];
-  /** A signal that the application listens to as well is the application's. */
+  /** A signal that the application also handles is left to the application. */
   readonly yields: boolean;
 }
 

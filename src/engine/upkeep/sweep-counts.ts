@@ -1,4 +1,4 @@
-// What a sweep did with the orphans it saw, counted.
+// Counts what happened to the orphans that a round of reclaiming found.
 
 import type { Reclaimed } from "../../store/contract/run/runs.js";
 import type { Telemetry } from "../../telemetry/bus.js";

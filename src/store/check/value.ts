@@ -1,4 +1,4 @@
-// What a PostgreSQL column would not take, found before anything is written; each check answers the error or null.
+// Finds values that a PostgreSQL column would refuse, before anything is written; each check returns the error or null.
 //
 // Callers are not always type-checked: a value of another type is refused like one out of range.
 
@@ -8,7 +8,7 @@ import { isUuid } from "../../kernel/id.js";
 import type { NameCheck } from "../../kernel/name.js";
 
 export type Problem = HoldfastError | null;
-/** A check of one value; `path` is what the caller calls it. */
+/** A check of one value; `path` is its name in the caller's arguments. */
 export type Check = (path: string, value: unknown) => Problem;
 
 const INT_MAX = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-// Joins the operations to a store.
+// Assembles the PostgreSQL store from its operations.
 
 import type pg from "pg";
 import { type Duration, toMs } from "../../kernel/duration.js";
@@ -40,11 +40,11 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Steps that may be transactions at the same time: additional connections, also with a Pool of your own. Default 5. */
   readonly transactions?: number;
-  /** Tell other processes of work by NOTIFY. Without it they find it when they look, by default within 5 s. Default true. */
+  /** Wakes other processes by NOTIFY. Without it they find work when they poll, by default within 5 s. Default true. */
   readonly notify?: boolean;
   /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
   readonly queryTimeout?: Duration;
-  /** How long a call is repeated while the database is away. Default 30 s. */
+  /** How long a call is repeated while the database is unavailable. Default 30 s. */
   readonly retryFor?: Duration;
 }
 

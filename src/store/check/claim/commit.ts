@@ -1,4 +1,4 @@
-// Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
+// Checks whether a commit can be stored at all, before its fence is checked; an invalid one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { problemOfEffects } from "../../../kernel/run/check-commit.js";
@@ -86,7 +86,7 @@ function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string
 }
 
 function checkOnce(path: string, name: string, seen: Set<string>): Problem {
-  if (seen.has(name)) return new InvalidInput(path, "stands twice in this commit");
+  if (seen.has(name)) return new InvalidInput(path, "is listed twice in this commit");
   seen.add(name);
   return null;
 }

@@ -1,4 +1,4 @@
-// Whether a message can be stored; a bad one is refused alone.
+// Checks whether a message can be stored; an invalid one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { dedupeKey, nodeName, signalName } from "../../../kernel/name.js";

@@ -1,4 +1,4 @@
-// Whether a call to open runs again makes sense, before any store is asked.
+// Checks the options of a retry before the store is called.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { nodeName } from "../../../kernel/name.js";

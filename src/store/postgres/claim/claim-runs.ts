@@ -1,4 +1,4 @@
-// Claims waiting runs for the time of a lease: running, epoch + 1, the caller's token.
+// Claims waiting runs for the duration of a lease: running, epoch + 1, the caller's token.
 
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { namesOf } from "../../contract/run/misfits.js";

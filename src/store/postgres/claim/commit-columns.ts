@@ -152,7 +152,7 @@ export async function commitAndMoreColumns(groups: Groups, commits: readonly Com
   ];
 }
 
-/** The parameters of the question why these commits were refused. */
+/** The parameters of the query that finds why these commits were refused. */
 export function refusedColumns(commits: readonly Commit[]): unknown[][] {
   return [
     ...CLAIMS.arrays(commits.map((commit) => ({ commit }))),

@@ -1,4 +1,4 @@
-// Runs whose journal some live code does not fit: where they are found without an index on the hot table.
+// The table of runs whose journal some live code does not fit, so that they are found without an index on the hot table.
 
 import type { Dialect } from "../connection/dialect.js";
 

@@ -1,4 +1,4 @@
-// Schedules: what was declared, and up to which window it is decided.
+// The table of schedules: what was declared, and the window up to which it is decided.
 
 import type { Dialect } from "../connection/dialect.js";
 

@@ -1,4 +1,4 @@
-// Tasks: who needs whose end, what a pause does to a run that is held, and how a wrong count is found.
+// Tasks: which tasks need which, what a pause does to a running run, and how a wrong count is found.
 
 import type { Dialect } from "../connection/dialect.js";
 import { ENDED } from "../run/ended-states.js";
@@ -18,7 +18,7 @@ create table ${s}.run_needs (
   run_id   uuid not null,
   primary key (need_id, run_id)
 );
--- With a claim on a task goes what its needs ended with.
+-- A claim on a task includes the results of its needs.
 create index run_needs_run on ${s}.run_needs (run_id, need_id);
 
 create function ${s}.answer_pause() returns trigger language plpgsql set search_path = pg_catalog as $$

@@ -66,7 +66,7 @@ class Presence {
       onNotification: (payload) => this.#notified(payload),
       onOpened: () => {
         attendee.onPresence?.(true);
-        // There may have been work while it did not listen.
+        // Work may have arrived while it did not listen.
         attendee.onHint([]);
       },
       onLost: () => attendee.onPresence?.(false),

@@ -9,7 +9,7 @@ import { admitAfter } from "../limit/admit-runs.js";
 import { taskTree } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
-/** The message's key holds the number that the inbox rises to: a pause after a resume is another message. */
+/** The message's key contains the next sequence of the inbox: a pause after a resume is another message. */
 export const pauseRun = statement("pause_run", "Pauses a run and its tasks, or asks their holders to.", (d) => {
   const { schema: s, now } = d;
   return `

@@ -1,4 +1,4 @@
-// How far a cancel or a pause has come: which runs of a tree have it in their inbox and have not taken it in.
+// Finds how far a cancel or a pause has come: which runs of a tree have it in their inbox and have not read it.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { StopProgress } from "../../contract/run/runs.js";
