@@ -1,7 +1,7 @@
 // The committer gathers the effects of all runs that a node holds and writes them in one batch per flush.
 //
-// It alone knows each run's sequence and gives out the numbers when a flush leaves, so parallel branches of one run
-// that commit at the same moment go out as one fence row with all their entries.
+// It alone knows each run's sequence and assigns the numbers when it sends a flush, so parallel branches of one run
+// that commit at the same moment are sent as one fence row with all their entries.
 
 import { fitting } from "../kernel/chunk.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -18,10 +18,10 @@ const PART_LIMITS = {
   maxBytes: MAX_BYTES,
   sizeOf: ({ effects, bytes }: Part) => ({ rows: effects.length, bytes }),
 };
-/** A locked row is free again within a commit's time; asking at once would only burn both CPUs. */
+/** A locked row is free again within the time of a commit; an immediate repeat would only burn CPU on both sides. */
 const BUSY_DELAY_MS = 5;
 
-/** The claim is held, but the journal is not where the holder thought: after a failover that lost its last commits. */
+/** The claim is held, but the journal is at another sequence than the holder expects: after a failover that lost its last commits. */
 export class JournalMoved extends HoldfastError {
   readonly code = "JOURNAL_MOVED";
   readonly seq: number;
@@ -42,7 +42,7 @@ export interface Committed {
 interface Part {
   readonly effects: readonly Effect[];
   readonly bytes: number;
-  /** Was refused together with others: goes alone next time. */
+  /** Was refused together with others: is sent alone next time. */
   alone: boolean;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
@@ -73,7 +73,7 @@ export class RunWriter {
     });
   }
 
-  /** Nothing else of this run is sent until the answer is called: for a transaction that writes on its own. */
+  /** Nothing else of this run is sent until the returned function is called: for a transaction that writes on its own. */
   async hold(): Promise<() => void> {
     while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
     if (this.closed) {
@@ -84,7 +84,7 @@ export class RunWriter {
     return () => this.rest();
   }
 
-  /** Sent what there was: a transaction that waits for the turn has it, before what came in meanwhile. */
+  /** All waiting parts are sent: a transaction that waits for the turn gets it, before parts that arrived meanwhile. */
   rest(): void {
     this.sending = false;
     const next = this.#turns.shift();
@@ -92,7 +92,7 @@ export class RunWriter {
     else if (this.parts.length > 0) this.#wake(this);
   }
 
-  /** What a transaction of this run wrote on its own, while it held the turn. */
+  /** Records what a transaction of this run wrote on its own, while it held the turn. */
   wrote(answer: CommitAnswer): Committed {
     switch (answer.outcome) {
       case "accepted":
@@ -112,7 +112,7 @@ export class RunWriter {
     }
   }
 
-  /** The error is made when a caller needs it: every run that is given back in order closes its writer, too. */
+  /** The error is created only when a caller needs it: every run that is released in order closes its writer, too. */
   close(reason: () => HoldfastError): void {
     this.closed = reason;
     for (const part of this.parts.splice(0)) part.reject(reason());
@@ -146,7 +146,7 @@ export class Committer {
     return new RunWriter(claim, seq, (writer) => void this.#drain(writer));
   }
 
-  /** Sends until nothing is left: a flush may answer "busy", and more may have come in meanwhile. */
+  /** Sends until nothing is left: a flush may be answered "busy", and more may have arrived meanwhile. */
   async #drain(writer: RunWriter): Promise<void> {
     writer.sending = true;
     while (writer.parts.length > 0) {
@@ -154,7 +154,7 @@ export class Committer {
       try {
         busy = (await this.#send(writer)).outcome === "busy";
       } catch (error) {
-        // Whether it was written is unknown. The sequence stays: the same effects, sent again, find themselves.
+        // Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised.
         for (const part of writer.parts.splice(0)) part.reject(error);
       }
       if (busy) await sleep(this.#world, BUSY_DELAY_MS);
@@ -178,8 +178,8 @@ export class Committer {
 }
 
 /**
- * What waits, as much as fits a statement, up to and with the first that gives the claim back; a part that was refused in
- * company goes alone.
+ * The waiting parts that fit one statement, up to and including the first that releases the claim; a part that was refused
+ * together with others is sent alone.
  */
 function takeParts(parts: readonly Part[]): readonly Part[] {
   if (parts[0]?.alone) return parts.slice(0, 1);
@@ -217,7 +217,7 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
       return;
     case "refused":
       if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
-      // Which effects were bad is unknown: each goes alone, so that the bad ones do not delay the good ones.
+      // Which effects were bad is unknown: each is sent alone, so that the bad ones do not delay the good ones.
       else for (const part of taken) part.alone = true;
       return;
   }

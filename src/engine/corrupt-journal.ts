@@ -8,6 +8,6 @@ export async function endCorrupt(session: Session, error: unknown): Promise<void
   if (!(error instanceof JournalCorrupt) || error.runId !== session.run.runId || session.settledAs !== null) return;
   const { message, code, missingSeq } = error;
   const data = JSON.stringify({ name: "JournalCorrupt", message, code, details: { missingSeq } });
-  // Not written: the lease brings the run back, and the next holder finds the same gap.
+  // Not written: the run is reclaimed when its lease expires, and the next holder finds the same gap.
   await session.commit([{ kind: "fail", as: "dead", reason: { codec: "json", data } }]).catch(() => {});
 }

@@ -3,7 +3,7 @@
 import { sleep, type World } from "../kernel/world.js";
 import type { Session } from "./session.js";
 
-/** What an aborted step gets to end, so that its run can be handed back. */
+/** How long an aborted step may take to end, so that its run can be handed back. */
 export const ABORTED_GRACE_MS = 1_000;
 export const LOOK_EVERY_MS = 10;
 
@@ -15,7 +15,7 @@ export interface DrainOptions {
   readonly active: () => number;
   /** False: the drain was called off, or the node stops. */
   readonly isOn: () => boolean;
-  /** When the claim call that was on its way has come back: before that it could take again what it hands back. */
+  /** Resolves when the claim call under way has returned: before that the node could claim again what it hands back. */
   readonly lastClaim: () => Promise<unknown>;
 }
 

@@ -48,15 +48,15 @@ export interface EngineOptions extends AssignmentOptions {
   readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
   readonly alone: boolean;
-  /** The store refuses this node: another has taken its place. */
+  /** The store refuses this node: another node has replaced it. */
   readonly onReplaced: () => void;
-  /** The mode it starts in, unless another was kept. */
+  /** The mode it starts in, unless another was stored. */
   readonly mode: NodeMode;
   /** Called around the work on each run. */
   readonly around?: (program: Program, session: Session, work: () => Promise<void>) => Promise<void>;
   /** It knows its mode, and has claimed nothing yet. */
   readonly onRegistered: () => Promise<void>;
-  /** It has drained and is to stop. */
+  /** The node has drained and is to stop. */
   readonly onExit: () => void;
   /** This process has written to the run: callers that wait for it look now. */
   readonly onCommitted: (runId: string) => void;
@@ -209,7 +209,7 @@ export class Engine {
     return registerNode(this.#options, this.#assignments, again);
   }
 
-  /** A failover has lost that it is registered, and maybe the numbers of its groups; or another took it for dead. */
+  /** A failover has lost its registration, and maybe the numbers of its groups; or another node found it dead. */
   async #registerAgain(): Promise<void> {
     if (this.#stopping) return;
     const refused = await this.#register(true);
@@ -274,12 +274,12 @@ export class Engine {
     return this.#executors.reduce((sum, { loop }) => sum + loop.active, 0);
   }
 
-  /** Runs worked on until their claim could be given back, since the start. */
+  /** Runs worked on until their claim could be released, since the start. */
   get worked(): number {
     return this.#worked;
   }
 
-  /** True when nothing was left to claim and nothing at work; false when that took longer, or the node stops. */
+  /** True when nothing is left to claim and no run is being worked on; false when that took longer, or the node stops. */
   untilIdle(timeoutMs: number): Promise<boolean> {
     const { world } = this.#options;
     const look = () => Promise.all(this.#executors.map(({ loop }) => loop.look()));
@@ -333,7 +333,7 @@ export class Engine {
     const writer = this.#committer.open(run, run.seq);
     const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
     const session = new Session({ ...parts, presence: this.#presence, onCommitted: (id) => this.#committed(id) });
-    // Granted by the last claim of all, which was on its way.
+    // Granted by the last claim, which was under way.
     if (this.#stopping) session.stop(this.#lastClaim);
     else if (this.#isUnwanted(session)) session.stop(this.#underWay());
     this.#keeper.add(session);
@@ -359,7 +359,7 @@ export class Engine {
         await endCorrupt(session, error);
       }
     } finally {
-      // Broken, or given up in a stop: its lease brings the run back.
+      // Broken, or given up in a stop: the run is reclaimed when its lease expires.
       if (session.settledAs === null) this.#keeper.drop(session);
       else this.#keeper.remove(session);
     }

@@ -13,13 +13,13 @@ interface OfRun {
   readonly epoch: number;
 }
 
-/** `kind`: of its program. `parentId`: whose task or child it is. */
+/** `kind`: of its program. `parentId`: the run whose task or child it is. */
 interface OfWork extends OfRun {
   readonly kind: string;
   readonly parentId: string | null;
 }
 
-/** What became of orphans. */
+/** What happened to orphans. */
 export interface SweepCounts {
   /** Another node continues it, or starts it again. */
   readonly restarted: number;
@@ -46,13 +46,13 @@ export interface EngineEvents {
   };
   /** Programs of this node that no rule of \`serve\` gives to an executor: their runs are left to other nodes. */
   "node.unserved": { readonly programs: readonly Served[] };
-  /** It claims nothing more, and lets what it works on come to an end. */
+  /** It claims nothing more, and lets the work under way end. */
   "node.stopping": { readonly active: number; readonly graceMs: number };
   /** `left`: runs whose work ignored its abort. They were not handed back and wait for their leases. */
   "node.stopped": { readonly left: number };
-  /** Another node works in the place of this one, which stops: both were alone, or it was taken for dead. */
+  /** Another node has replaced this one, which stops: both were alone, or this one was found dead. */
   "node.replaced": { readonly error: unknown };
-  /** It is to do something else with its programs; what runs continues. */
+  /** The mode of the node changed; running work continues. */
   "mode.changed": {
     readonly nodeMode: NodeMode;
     readonly overrides: ModeState["overrides"];
@@ -60,30 +60,30 @@ export interface EngineEvents {
   };
   /** It has handed back what it held. `left`: runs whose work ignored its abort. */
   "node.drained": { readonly left: number };
-  /** The event loop did not come round for longer than a renewal interval. */
+  /** The event loop was blocked for longer than a renewal interval. */
   "node.blocked": { readonly lateMs: number };
-  /** Started by this node, which leaves the work to others. */
+  /** Started by this node, which leaves the work to other nodes. */
   "run.deferred": { readonly runId: string; readonly program: string; readonly stack: string | null };
-  /** This node took a run that another one, `by`, had started for others to work on. */
+  /** This node took a run that another node, `by`, had started for others to work on. */
   "run.deferred_taken": OfRun & { readonly by: string };
   /** No node took it in time; it is cancelled. */
   "run.expired": ExpiredRun;
-  /** A start with the key of a run that was there before. */
+  /** A start with the key of an existing run. */
   "run.deduplicated": { readonly runId: string; readonly program: string };
   "run.claimed": OfWork & { readonly executor: string; readonly attempt: number };
   /**
-   * The claim was given back in order; `as` is what the journal's last entry says, `ms` since it was granted. `error`: the
+   * The claim was released in order; `as` is the kind of the journal's last entry, `ms` the time since the claim was granted. `error`: the
    * code or name of what it failed with; null when it has none, or under a codec that is not `json`.
    */
   "run.settled": OfWork & { readonly as: string; readonly ms: number; readonly error: string | null };
-  /** The node stops: another may take the run at once, and it cost the run nothing. */
+  /** The node stops: another node may take the run at once, and no attempt is counted. */
   "run.handed_back": OfRun;
   /**
-   * The code of this node does not fit the journal: the run was given back, uncounted, for a node of another build. `error`: the
+   * The code of this node does not fit the journal: the run was handed back, uncounted, for a node of another build. `error`: the
    * code or name of what did not fit.
    */
   "run.misfit": OfRun & { readonly build: string; readonly error: string | null };
-  /** It waited when the last live node left whose code might fit. It continues when one comes. */
+  /** It waited when the last live node left whose code might fit. It continues when such a node starts. */
   "run.quarantined": { readonly runId: string; readonly program: string };
   /** It was quarantined, and a live node has code that was not tried on it: it can be claimed again. */
   "run.lifted": { readonly runId: string; readonly program: string };
@@ -100,7 +100,7 @@ export interface EngineEvents {
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Reclaimed from an owner whose lease had expired or which was missed. `renewedAgoMs`: since its last renewal. */
   "run.reclaimed": Reclaimed;
-  /** A round that took back something. `staleAfterMs`: how long a lease must have been over. */
+  /** A round that reclaimed something. `staleAfterMs`: how long ago a lease must have expired. */
   "recovery.sweep": SweepCounts & { readonly staleAfterMs: number };
   "claim.lost": { readonly runId: string; readonly epoch: number };
   /** Not renewed for a lease's time, as far as this node knows: it starts nothing new until it is. */
@@ -111,7 +111,7 @@ export interface EngineEvents {
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should continue as new (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
-  /** An episode has used up what it may. */
+  /** An episode has used up its budget. */
   "run.budget_exhausted": {
     readonly runId: string;
     readonly program: string;
@@ -126,7 +126,7 @@ export interface EngineEvents {
   /** The run that was let through to try has succeeded. */
   "breaker.closed": { readonly program: string; readonly runId: string };
   /**
-   * The store is away or refuses what a run needs: its work is held and tried again after `delayMs`. `code`: PostgreSQL's own
+   * The store is unavailable or refuses what a run needs: its work is held and tried again after `delayMs`. `code`: PostgreSQL's own
    * where there is one; `during`: the operation, or the step whose function met it.
    */
   "store.trouble": {
@@ -137,7 +137,7 @@ export interface EngineEvents {
     readonly delayMs: number;
     readonly error: unknown;
   };
-  /** Another node that takes runs of this program has declared other limits or another recovery: the newer one's hold. */
+  /** Another node that takes runs of this program has declared other limits or another recovery: those of the newer node apply. */
   "program.conflict": Omit<RunGroup, "env"> & Omit<DeclarationConflict, "group">;
   "housekeeping.failed": { readonly error: unknown };
   /** With `sweeper: "one"`: whether this node is the one that reclaims. */

@@ -3,7 +3,7 @@
 import { HoldfastError } from "../kernel/error.js";
 import { effectiveMode, FULL, type ModeState, type NodeMode } from "../kernel/node-mode.js";
 
-/** The node is to make nothing, of this program or at all. Nothing was started. */
+/** This node must not start runs, of this program or of any. Nothing was started. */
 export class NodeDisabled extends HoldfastError {
   readonly code = "NODE_DISABLED";
   readonly program: string;
@@ -29,12 +29,12 @@ export class Modes {
     return this.#state;
   }
 
-  /** How often it was set: an answer that was asked for before the last time is older. */
+  /** How often it was set: an answer to a request from before the last change is older. */
   get told(): number {
     return this.#told;
   }
 
-  /** Programs that a definition is made of go by its name, too. */
+  /** Programs that belong to a definition also match its name. */
   belongs(program: string, owner: string): void {
     this.#owners.set(program, owner);
     this.#known.delete(program);
@@ -59,14 +59,14 @@ export class Modes {
     return true;
   }
 
-  /** Returns a function that ends the subscription: schedulers come and go with definitions, this stays. */
+  /** Returns a function that ends the subscription: schedulers are created and removed with definitions, this object stays. */
   onChange(tell: () => void): () => void {
     this.#listeners.add(tell);
     return () => this.#listeners.delete(tell);
   }
 }
 
-/** What an actor expects is called `actor::expectation`: a mode for the actor is one for all of it. */
+/** An actor's expectations are named `actor::expectation`: a mode for the actor applies to all of them. */
 function namesOf(program: string): string[] {
   const segments = program.split("::");
   return segments.map((_, i) => segments.slice(0, segments.length - i).join("::"));

@@ -1,4 +1,4 @@
-// The reason with which steps are aborted that outlast the grace of a node that stops.
+// The abort reason of steps that outlast the grace period of a stopping node.
 
 import { HoldfastError } from "../kernel/error.js";
 
@@ -7,7 +7,8 @@ export class NodeStopping extends HoldfastError {
 
   constructor(message?: string, options?: { readonly cause?: unknown }) {
     super(
-      message ?? "The node stops and its grace is over. End this step: its run is handed back and goes on elsewhere.",
+      message ??
+        "The node stops and its grace period has ended. End this step: its run is handed back and continues elsewhere.",
       options,
     );
   }

@@ -1,4 +1,4 @@
-// What wakes the services of a node, whichever part has found it out.
+// Wakes the services of a node, whichever part found the work.
 
 import type { Wakeups } from "../kernel/wakeups.js";
 

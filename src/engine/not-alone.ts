@@ -1,9 +1,9 @@
-// Two nodes in the place of one: a node that asks to be alone was started next to another, or was taken for dead.
+// Errors of a node that asks to be alone: another node is alive in its env and stack, or has replaced it.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { Rival } from "../store/contract/node/nodes.js";
 
-/** Who is there already, and what to do. */
+/** The node that is there already, and what to do. */
 export class NotAlone extends HoldfastError {
   readonly code = "NOT_ALONE";
   readonly by: Rival;
@@ -20,11 +20,11 @@ export class NotAlone extends HoldfastError {
   }
 }
 
-/** Another start has taken this node's place. What it still writes is refused. */
+/** Another start has replaced this node. Its later writes are refused. */
 export class NodeReplaced extends HoldfastError {
   readonly code = "NODE_REPLACED";
 
   constructor(identity: string) {
-    super(`node ${identity} was taken for dead, and another works in its place; it stops`);
+    super(`node ${identity} was found dead, and another node has replaced it; it stops`);
   }
 }

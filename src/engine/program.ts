@@ -11,15 +11,15 @@ export interface Program {
   /** Runs pinned to a version are claimed only by a program of that version. */
   readonly version: string | null;
   readonly queue: string;
-  /** What it asks of its runs, narrow to wide. */
+  /** The limits on its runs, narrow to wide. */
   readonly limits: readonly LimitRule[];
   /** Its circuit breaker; null when it has none. */
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
-  /** What becomes of its runs when their holder died. Default: resume. */
+  /** What happens to its runs when their holder died. Default: resume. */
   readonly recovery?: Recovery;
   /**
-   * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when another node holds
-   * it now; any other rejection is a mistake of ours, and leaves the run to its lease.
+   * Works on a run until a settling commit releases its claim. Rejects with ClaimLost when another node holds the run now;
+   * any other rejection is a bug in Holdfast, and leaves the run to its lease.
    */
   execute(session: Session): Promise<void>;
 }

@@ -21,7 +21,7 @@ import type { OwnPresence } from "./upkeep/own-presence.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
-/** What the store refuses is asked again less and less often: an operator has to put it right. */
+/** A call that the store refuses is repeated less and less often: an operator has to fix the cause. */
 const LONGEST_HOLD_MS = 2_000;
 
 export interface SessionOptions {
@@ -33,7 +33,7 @@ export interface SessionOptions {
   /** Monotonic time before the claim was asked for: its lease runs from there. */
   readonly askedAt: number;
   readonly leaseMs: number;
-  /** What this node knows of its own presence: others may take its claims while it is missing. */
+  /** What this node knows of its own presence: other nodes may reclaim its claims while it is missing. */
   readonly presence: Pick<OwnPresence, "doubtBefore">;
   readonly onCommitted: (runId: string) => void;
   /** The node's build. */
@@ -94,17 +94,17 @@ export class Session {
     return this.#over.signal;
   }
 
-  /** The kind of the entry that gave the claim back; null while it is held. */
+  /** The kind of the entry that released the claim; null while it is held. */
   get settledAs(): string | null {
     return this.#settledAs;
   }
 
-  /** What its claim was given back with, when that was a failure. */
+  /** The failure that its claim was released with, if it was one. */
   get failedWith(): Payload | null {
     return this.#failedWith;
   }
 
-  /** The node is stopping: start nothing new, give the run back when what runs has ended. */
+  /** The node is stopping: start nothing new, hand the run back when the work under way has ended. */
   get stopping(): boolean {
     return this.#stopping;
   }
@@ -119,7 +119,7 @@ export class Session {
     return this.#inboxSeq;
   }
 
-  /** The database's clock, as far as this process knows it: behind by what the reply took, never ahead. */
+  /** The database's clock, as far as this process knows it: late by the time of the reply, never ahead. */
   databaseNow(): number {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
@@ -159,8 +159,8 @@ export class Session {
   }
 
   /**
-   * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
-   * is further back, or belongs to an earlier generation, and null is returned.
+   * The result or error of a run that ended in `state`: the payload of its last entry. The run may have been retried since: then that
+   * entry is further back, or belongs to an earlier generation, and null is returned.
    */
   endOf(runId: string, state: string): Promise<Payload | null> {
     return this.#held("read", () => this.#endOf(runId, state));
@@ -183,7 +183,7 @@ export class Session {
     return known.length === wanted.length ? known : this.#held("peek", () => this.#store.journal.peek(wanted));
   }
 
-  /** Of this run. Answers how many are still running and were asked to stop. */
+  /** Cancels tasks of this run. Returns how many are still running and were asked to stop. */
   cancelTasks(reason: string): Promise<number> {
     return this.#held("cancelTasks", () => this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
   }
@@ -222,8 +222,8 @@ export class Session {
   }
 
   /**
-   * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
-   * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
+   * Runs the user's own statements and writes the effects that they return, in one transaction. The whole transaction is repeated
+   * while the database is unavailable; a rolled-back one leaves nothing. Each time only while the lease runs, as any other attempt.
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
     const committed = await this.#held("transact", async () => {
@@ -244,7 +244,7 @@ export class Session {
     return this.#wrote(committed);
   }
 
-  /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
+  /** The first write of a run that gathers events: releases the claim, with the last event as its input or to wait longer. */
   async settleDebounced(ticket: DebounceTicket): Promise<void> {
     const { seq } = this.#writer;
     const settled = await this.#held("settleDebounced", async () => {
@@ -256,7 +256,7 @@ export class Session {
     this.#onCommitted(this.run.runId);
   }
 
-  /** Asks the store again while it is away or refuses: whether a write was done is unknown, and may be repeated. */
+  /** Repeats a call while the store is unavailable or refuses it: whether a write was done is unknown, and it may be repeated. */
   async #held<T>(during: string, ask: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       if (this.signal.aborted) throw this.signal.reason;
@@ -275,7 +275,7 @@ export class Session {
   /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
   async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
     const { code } = error as { code?: unknown };
-    // An absent store was asked again and again before; what refuses at once must not be asked in a loop.
+    // The call to an absent store was already repeated with pauses; one that refuses at once must not be called in a loop.
     const growth = code === "STORE_UNAVAILABLE" ? 1 : 2 ** (tries - 1);
     const delayMs = Math.min(UNKNOWN_DELAY_MS * growth, LONGEST_HOLD_MS);
     this.bus.emit("store.trouble", { runId: this.run.runId, during, code: troubleCode(error), tries, delayMs, error });
@@ -298,7 +298,7 @@ export class Session {
     this.#wake();
   }
 
-  /** Resolves at once while the claim holds for all this process knows; otherwise when it was renewed. Rejects when it is lost. */
+  /** Resolves at once while the claim is held as far as this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async sure(): Promise<void> {
     while (!this.workSignal.aborted && this.inDoubt) await this.changed();
     if (this.workSignal.aborted) throw this.workSignal.reason;

@@ -1,4 +1,4 @@
-// Whether a node starts runs, and for whom: asked before every start that comes from outside a run.
+// Decides whether a node starts runs, and for which nodes: asked before every start that comes from outside a run.
 
 import type { NewDeferral } from "../kernel/run/new-run.js";
 import type { Telemetry } from "../telemetry/bus.js";
@@ -11,7 +11,7 @@ export interface StartGateOptions {
   /** This node, as others see it. */
   readonly identity: string;
   readonly stack: string | null;
-  /** How long what it leaves to others may wait for them; null: for ever. */
+  /** How long a run that it defers to other nodes may wait; null: for ever. */
   readonly expiresInMs: number | null;
 }
 
@@ -22,12 +22,12 @@ export class StartGate {
     this.#options = options;
   }
 
-  /** The node as a whole makes nothing. */
+  /** The node as a whole starts nothing. */
   get isClosed(): boolean {
     return this.#options.modes.state.mode === "disabled";
   }
 
-  /** Some of what it starts is left to others, and stamped with that. */
+  /** Some of its runs are deferred to other nodes, and carry a deferral. */
   get defers(): boolean {
     const { mode, overrides } = this.#options.modes.state;
     return mode === "trigger_only" || Object.values(overrides).includes("trigger_only");
@@ -37,7 +37,7 @@ export class StartGate {
     return this.#options.modes.of(program) === "disabled";
   }
 
-  /** What a new run of this program is stamped with. Throws NodeDisabled when the node is to make none. */
+  /** The deferral that a new run of this program carries. Throws NodeDisabled when the node must not start it. */
   stamp(program: string): { readonly deferred?: NewDeferral } {
     const { modes, identity: by, expiresInMs } = this.#options;
     const mode = modes.of(program);
@@ -45,13 +45,13 @@ export class StartGate {
     return mode === "trigger_only" ? { deferred: { by, expiresInMs } } : {};
   }
 
-  /** It is in the store. */
+  /** The run was stored. */
   started(runId: string, program: string): void {
     const { modes, bus, stack } = this.#options;
     if (modes.of(program) === "trigger_only") bus.emit("run.deferred", { runId, program, stack });
   }
 
-  /** Its key was another's before. */
+  /** Its key belonged to another run. */
   existed(runId: string, program: string): void {
     this.#options.bus.emit("run.deduplicated", { runId, program });
   }

@@ -1,4 +1,4 @@
-// `createNode`: a process that starts runs, works on them, and gives them back when it stops.
+// `createNode`: a process that starts and executes runs, and hands them back when it stops.
 
 import { definitionsOf } from "../actor/actor.js";
 import { DeadLetters } from "../client/dead-letters.js";
@@ -66,17 +66,17 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
-  /** What this node does with its programs, to be changed while it runs. */
+  /** The mode of this node, which can change while it runs. */
   readonly mode: ModeControl;
   /** All nodes of the env, and their modes. */
   readonly nodes: Nodes;
-  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  /** Positions of graph runs; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
   /** The schedules of its programs, and those of other nodes of the env. */
   readonly schedules: Schedules;
   /** Instances of machines, also those that other nodes of the env started. */
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `definitions`. */
+  /** Programs as data, for nodes with the option `definitions`. */
   readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
@@ -217,7 +217,7 @@ export class Node implements AsyncDisposable {
     await this.#timers.start();
   }
 
-  /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
+  /** For a machine: an instance, under your id or a new one. The same id and input again returns the existing instance. */
   start<In, Out, Ev extends MachineEvent, Value, Context>(
     machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
     ...args: StartArguments<In, InstanceOptions>
@@ -275,7 +275,7 @@ export class Node implements AsyncDisposable {
 
   /**
    * Works until nothing of its programs can be claimed now and nothing is under way. Runs that sleep, wait for a message or
-   * start later do not count. `worked`: how often it took a run and got it to a good point, since it started or since the
+   * start later do not count. `worked`: how many runs it worked on until their claim was released, since it started or since the
    * last call. For scripts, tests and serverless; stop the node afterwards.
    */
   async runUntilIdle(options: {
@@ -285,7 +285,7 @@ export class Node implements AsyncDisposable {
     const startedAt = world.monotonicNow();
     const left = () => Math.max(toMs(options.timeout, "timeout") - (world.monotonicNow() - startedAt), 0);
     let idle: boolean;
-    // Timers that are due may make runs, and runs may set timers.
+    // Timers that are due may create runs, and runs may set timers.
     do idle = await this.#engine.untilIdle(left());
     while ((await this.#timers.untilFired()) > 0 && left() > 0);
     const worked = this.#engine.worked - this.#counted;
@@ -309,7 +309,7 @@ export class Node implements AsyncDisposable {
   }
 }
 
-/** A mode for a definition also holds for the programs that it is made of: for an actor, all that it expects. */
+/** A mode for a definition also applies to its programs: for an actor, to all its expectations. */
 function servedBy(definition: AnyDefinition, environment: ProgramEnvironment, modes: Modes): readonly Program[] {
   const served = definition.serve(environment);
   for (const { name } of served) modes.belongs(name, definition.name);

@@ -7,9 +7,9 @@ const DERIVED = "auto-";
 const DEEPEST = 12;
 
 /**
- * Made of the source of every function that the programs hold, and of its place. What those functions call in other files is
- * not seen: give `build` (a commit, an image's digest) to distinguish such builds. Where two codes have one build all the same, the
- * store keeps them apart by node (`misfits`).
+ * A hash of the source of every function in the programs, and of its place. Functions that those call in other files are not
+ * included: give `build` (a commit, an image's digest) to distinguish such builds. Where two versions of code have the same build,
+ * the store distinguishes them by node (`misfits`).
  */
 export function deriveBuild(programs: readonly unknown[]): string {
   const hash = createHash("sha256");

@@ -27,7 +27,7 @@ export interface DynamicOptions {
   readonly lookEveryMs: number;
   readonly strategies: Strategies;
   readonly tasks: Tasks;
-  /** Of the code: always there, and their names are taken. */
+  /** Programs from the code: always present, and their names are reserved. */
   readonly programs: readonly AnyDefinition[];
   readonly served: (definition: AnyDefinition) => readonly Program[];
   readonly engine: Engine;
@@ -35,7 +35,7 @@ export interface DynamicOptions {
   readonly newScheduler: (programs: readonly AnyDefinition[]) => Scheduler;
 }
 
-/** Null: it is given nothing to make definitions of, and loads none. */
+/** Null: the node has no option `definitions`, and loads none. */
 export function dynamicPrograms(
   options: Omit<DynamicOptions, "strategies" | "tasks">,
   strategies: Strategies | undefined,

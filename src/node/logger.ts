@@ -1,4 +1,4 @@
-// A logger of the user's: every event of a node as one line, at the level that fits it.
+// Logs every event of a node as one line of the user's logger, at the level that fits it.
 
 import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";

@@ -1,4 +1,4 @@
-// `node.mode`: the mode of this node, read and changed in the process itself. The database has it first, so that all can see it.
+// `node.mode`: the mode of this node, read and changed in the process itself. It is stored in the database first, for all nodes to see.
 
 import { type ModeOptions, NodeUnknown, nameOf, type ProgramRef } from "../client/nodes.js";
 import type { Modes } from "../engine/modes.js";
@@ -25,7 +25,7 @@ export interface ModeControl {
   drain(): Promise<ModeStatus>;
   /** As this process knows it. */
   status(): ModeStatus;
-  /** What holds for a program. */
+  /** The mode that applies to a program. */
   of(program: ProgramRef): NodeMode;
 }
 

@@ -1,8 +1,8 @@
 // Stops a node when its process is asked to end. The only file that listens to the process.
 //
-// The first signal stops in order and then ends the process, the second ends it now. A terminal and npm both pass on what
-// they get, so the same signal twice within a moment is one. Under `npm run`, SIGTERM ends the shell between npm and us and
-// never arrives here (npm 11 with dash): that our parent is gone stands for it.
+// The first signal stops the node in order and then ends the process, the second ends it now. A terminal and npm both forward
+// a signal, so the same signal twice within a moment counts once. Under `npm run`, SIGTERM ends the shell between npm and this
+// process and never arrives here (npm 11 with dash): the loss of the parent process counts as SIGTERM.
 
 import { constants } from "node:os";
 import { InvalidInput } from "../kernel/error.js";
@@ -15,15 +15,15 @@ const DEFAULT_SIGNALS: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
 const KNOWN: readonly string[] = [...DEFAULT_SIGNALS, "SIGHUP"];
 const ECHO_MS = 500;
 const LOOK_FOR_PARENT_MS = 250;
-/** On every listener of ours, also of another copy of this package. */
+/** Marks every listener of Holdfast, also of another copy of this package. */
 const OURS = Symbol.for("holdfast.signals");
 
-/** The process has one end: it comes when the last of its nodes has stopped. */
+/** The process ends once, when the last of its nodes has stopped. */
 const stopping = new Set<object>();
 
 export interface Heard {
   readonly signals: readonly StopSignal[];
-  /** A signal that the application listens to as well is the application's. */
+  /** A signal that the application also handles is left to the application. */
   readonly yields: boolean;
 }
 
@@ -38,9 +38,9 @@ export function signalsOf(option: SignalOption | undefined): Heard {
 }
 
 export interface Listening {
-  /** Listens no more. */
+  /** Stops listening. */
   readonly deafen: () => void;
-  /** As if a signal had come; without any to listen to, it only stops. */
+  /** Acts as if a signal had arrived; without signals to listen to, it only stops the node. */
   readonly exit: () => void;
 }
 

@@ -46,8 +46,8 @@ const LONGEST_KEY = 512;
 /** When the adapter does not say for how long it is busy, or does not answer. */
 const AGAIN_MS = 1_000;
 /**
- * An adapter that does not answer is asked again after as long as it has not answered, up to this. Each time is an entry of the run's
- * journal: asked once a second, 14 hours of silence made a journal too long of a run that had not begun.
+ * An adapter that does not answer is called again after as long as it has not answered, up to this. Each call is an entry of the
+ * run's journal: with one call a second, 14 hours of silence made the journal of a run that had not begun too long.
  */
 const LONGEST_PAUSE_MS = 60_000;
 const SHORTEST_PAUSE_MS = 50;

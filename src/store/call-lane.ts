@@ -1,4 +1,4 @@
-// A lane of calls that each bring several items: calls that come together leave together, none of them torn apart.
+// A lane for calls with several items each: calls that arrive together are sent as one batch, and no call is split.
 
 import type { BatchLimits } from "../kernel/chunk.js";
 import { lane } from "../kernel/lane.js";

@@ -1,6 +1,6 @@
-// Puts the checks of the contract in front of any store: check, answer what is refused, cut into batches, call, join the answers.
+// Puts the checks of the contract in front of any store: checks, answers refused items, splits into batches, calls, joins the answers.
 //
-// A store is written without checks of its own and wrapped once. What reaches it can be stored, as far as that can be known without it.
+// A store is written without checks of its own and wrapped once. Its arguments are valid, as far as that can be known without the store.
 
 import { inBatches } from "../kernel/chunk.js";
 import type { World } from "../kernel/world.js";
@@ -15,7 +15,7 @@ import type { AnyOperation, Batch, Each, Method } from "./operation.js";
 import { mapOperations, methodOf } from "./operations.js";
 
 export interface CheckedStoreOptions {
-  /** Cut calls into batches, and let calls that come together leave together, in turns of this world. Omitted: calls stay as they are. */
+  /** Splits calls into batches, and sends calls that arrive together as one, in turns of this world. Omitted: calls stay as they are. */
   readonly batchesIn?: World;
 }
 
@@ -65,7 +65,7 @@ function withItems({ each, batch, tx }: AnyOperation, call: Call, world: World |
   };
 }
 
-/** Refused items are answered here; the others go on, in the same array when none is refused. */
+/** Refused items are answered here; the others are passed on, in the same array when none is refused. */
 async function answered(items: readonly unknown[], send: Send, { checker, refused }: Each<unknown, unknown>) {
   const check = checker();
   let found: Map<number, NonNullable<Problem>> | null = null;
@@ -81,7 +81,7 @@ async function answered(items: readonly unknown[], send: Send, { checker, refuse
   return items.map((item, i) => (problems.has(i) ? refused(item, problems.get(i)!) : answers[next++]!));
 }
 
-/** One bad row never fails its batch: nothing of a refused statement was stored, so its halves are sent until the bad rows are alone. */
+/** One bad row never fails its batch: a refused statement stored nothing, so its halves are sent until the bad rows are alone. */
 async function isolate(
   items: readonly unknown[],
   send: Send,

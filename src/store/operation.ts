@@ -23,11 +23,11 @@ export interface Operation<M extends Method, Tx extends boolean = TakesTx<M>> {
   readonly tx: Tx;
   /** False: it fails after one lost answer, because its caller has a next round. */
   readonly repeated: boolean;
-  /** It is given functions to call back, or opens something: not one question with one answer. */
+  /** It takes callbacks, or opens something: not one request with one answer. */
   readonly callsBack?: true;
   /** Refuses the whole call: it rejects with the problem. */
   readonly check?: (...args: Parameters<M>) => Problem;
-  /** Arguments that nothing stored can match: answered without asking the store. Looked at after `check`. */
+  /** Arguments that nothing stored can match: answered without calling the store. Examined after `check`. */
   readonly absent?: {
     readonly when: (...args: Parameters<M>) => boolean;
     readonly answer: Awaited<ReturnType<M>>;
@@ -49,11 +49,11 @@ export interface Each<Item, Answer> {
 }
 
 export interface Batch<Item> extends BatchLimits<Item> {
-  /** Calls outside of transactions that come together leave together, one batch after the other. */
+  /** Calls outside of transactions that arrive together are sent together, one batch after the other. */
   readonly gathers?: true;
 }
 
-/** The operations of one part of the store: the compiler asks for each of its methods. */
+/** The operations of one part of the store: the compiler requires each of its methods. */
 export type OperationsOf<Part> = {
   readonly [Name in keyof Part]-?: Part[Name] extends Method ? Operation<Part[Name]> : never;
 };

@@ -1,4 +1,4 @@
-// All operations of the store in one table. The compiler asks for a line when the contract has a new one.
+// All operations of the store in one table. The compiler requires a line for each new operation of the contract.
 
 import { CLAIM_OPERATIONS } from "./check/claim/claim-operations.js";
 import { checkClean } from "./check/cleanup.js";
@@ -32,14 +32,14 @@ export const OPERATIONS = {
   timeouts: TIMEOUT_OPERATIONS,
   machines: MACHINE_OPERATIONS,
   attend: { ...CHANGES, changes: "the presence of a node", callsBack: true },
-  housekeep: { ...CHANGES, changes: "when a node was last heard of", repeated: false },
+  housekeep: { ...CHANGES, changes: "a node's last sign of life", repeated: false },
   reclaim: {
     ...CHANGES,
     changes: "runs of nodes that are gone: reclaimed",
     repeated: false,
     check: ({ limit }) => checkLimit("limit", limit),
   },
-  cleanUp: { ...CHANGES, changes: "rows that nothing needs any more: removed", repeated: false, check: checkClean },
+  cleanUp: { ...CHANGES, changes: "rows that are no longer needed: removed", repeated: false, check: checkClean },
   close: { changes: null, tx: false, repeated: false, callsBack: true },
 } satisfies StoreOperations;
 

@@ -16,13 +16,13 @@ export class Admitter {
     this.#onAdmitted = onAdmitted;
   }
 
-  /** What is asked for while a call is under way leaves together with the next. */
+  /** Requests made while a call is under way are sent together in the next. */
   soon(runIds: readonly string[]): void {
     for (const id of runIds) this.#asked.add(id);
     if (this.#asked.size > 0) this.#running ??= this.#run();
   }
 
-  /** When what was asked for is done. */
+  /** Resolves when all requests are done. */
   async stop(): Promise<void> {
     await this.#running;
   }
@@ -38,7 +38,7 @@ export class Admitter {
   }
 }
 
-/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+/** The runs whose keys are to be examined after this commit: limited children, and a limited run that released its claim. */
 export function movedInLine({ claim, effects }: Commit): string[] {
   const children = effects.flatMap((effect) =>
     effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],

@@ -1,5 +1,5 @@
-// What a node claims and who of it works on that: the groups of each program, given to the executors by the rules. Of which it
-// takes runs now depends on its mode, and on what waits in other stacks.
+// Maps the claim groups of a node to its programs, and its programs to executors by the rules. From which groups it takes runs
+// now depends on its mode, and on what waits in other stacks.
 
 import type { RunGroup } from "../../kernel/run/new-run.js";
 import type { NodeExecutor } from "../../store/contract/node/nodes.js";
@@ -15,26 +15,26 @@ import type { Routing, Served } from "./routing.js";
 export interface AssignmentOptions {
   readonly store: Store;
   readonly programs: readonly Program[];
-  /** Which of them it works on, and who of it. */
+  /** Which queues it works on, and with which executor. */
   readonly routing: Routing;
   readonly env: string;
   readonly stack: string | null;
   readonly incarnation: string;
   readonly modes: Modes;
   readonly bus: Telemetry<EngineEvents>;
-  /** Not undefined: executes what waits in these other stacks and no node there executes; null: in all. */
+  /** Not undefined: executes runs of these other stacks that no node there executes; null: of all stacks. */
   readonly takeDeferred: readonly string[] | null | undefined;
 }
 
 export class Assignments {
   readonly #options: AssignmentOptions;
-  /** By the number of the group. Also those it no longer claims: what it was granted last may be one of them. */
+  /** By the number of the group. Includes groups that it no longer claims: the last grant may contain runs of them. */
   readonly #programs = new Map<number, Program>();
   #groupIds: readonly number[] = [];
   #listed: readonly Program[];
   readonly #others: OtherStacks | null;
   readonly #executors = new Map<string, string | null>();
-  /** As text: what was last emitted about those that are still there. */
+  /** As text: what was last emitted about conflicts that still exist. */
   #conflicts: ReadonlySet<string> = new Set();
 
   constructor(options: AssignmentOptions) {
@@ -44,7 +44,7 @@ export class Assignments {
     this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
   }
 
-  /** They may change while the node works; `number` makes it so. */
+  /** The programs may change while the node works; `number` applies the change. */
   set programs(programs: readonly Program[]) {
     this.#listed = programs;
   }
@@ -66,7 +66,7 @@ export class Assignments {
     return this.#groupIds;
   }
 
-  /** Null: nothing that this node ever had. */
+  /** Null: this node never had such a program. */
   programOf(groupId: number): Program | null {
     return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
   }
@@ -79,7 +79,7 @@ export class Assignments {
     });
   }
 
-  /** The groups have numbers, which a node is registered with. */
+  /** Numbers the groups: a node is registered with the numbers. */
   async number(): Promise<void> {
     const served = this.#served();
     const ids = await this.#options.store.runs.groupIds(served.map(({ group }) => group));
@@ -87,7 +87,7 @@ export class Assignments {
     this.#groupIds = [...new Set(ids)];
   }
 
-  /** What the programs ask of their runs, for callers that start one without the code. The store counts those that it takes runs of. */
+  /** Declares what the programs require of their runs, for callers that start one without the code. Only groups that it takes runs of count. */
   async declare(): Promise<void> {
     const { store, incarnation, bus } = this.#options;
     const declared = this.#served().map(({ program, group }): DeclaredProgram => {
@@ -113,20 +113,20 @@ export class Assignments {
     return others.length > 0 ? [...own, ...others] : own;
   }
 
-  /** Everybody can see of which groups this node takes runs. */
+  /** Stores which groups this node takes runs of, so that every node can read it. */
   tell(): Promise<void> {
     const { store, incarnation } = this.#options;
     return store.nodes.claimsFrom(incarnation, this.claimable());
   }
 
-  /** Looks after other stacks; answers whether there is another group to claim from, or one less. */
+  /** Checks other stacks; returns whether the set of groups to claim from changed. */
   async lookAround(): Promise<boolean> {
     if (!this.#others || !(await this.#others.look())) return false;
     await this.tell();
     return true;
   }
 
-  /** Patterns are matched once per queue: it is asked for with every claim. */
+  /** Patterns are matched once per queue: every claim needs the result. */
   #executorOf({ queue }: Program): string | null {
     let executor = this.#executors.get(queue);
     if (executor === undefined) {

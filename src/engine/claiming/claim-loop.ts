@@ -11,8 +11,8 @@ import type { EngineEvents } from "../events.js";
 import type { Solitary } from "./solitary.js";
 
 /**
- * Questions without a wake wait this long, and mostly turn out to be unnecessary: what is due later, and whether there is a run for a
- * slot that became free while others were free. Asked at once, they delayed the very work that was waited for (20-task DAGs:
+ * Queries without a wake wait this long, and mostly turn out to be unnecessary: what is due later, and whether there is a run for a
+ * slot that became free while others were free. Sent at once, they delayed the work that was awaited (20-task DAGs:
  * 1,730 tasks/s instead of 2,210).
  */
 const SOON_MS = 5;
@@ -21,12 +21,12 @@ const SOON_MS = 5;
  * busy machine not within 5 ms. What is left after the last of these looks is a backlog, of which it takes all it has slots for.
  */
 const SHARE_PAUSES_MS = [10, 20, 20, 30];
-/** Where answers are slow, others need longer, too: for a look that found rows locked, the question whether something is due, and another look. */
+/** Where answers are slow, other nodes need longer, too: for a look that found rows locked, the query whether something is due, and another look. */
 const SHARE_PAUSE_ANSWERS = 3;
 const LONGEST_SHARE_PAUSE_MS = 200;
 /**
- * What is due and was not handed out may be locked for a moment: others are claiming it, or a reclaim that came second has locked what
- * the first one made claimable. It is looked for again after this time, then after twice as long, up to the poll. (Left to the poll,
+ * A run that is due and was not handed out may be locked for a moment: another node is claiming it, or a second reclaim has locked
+ * what the first one made claimable. The loop looks again after this time, then after twice as long, up to the poll. (Left to the poll,
  * two of four idle nodes found nothing among 30 reclaimed runs, and the other two shared them: 16/14/0/0.)
  */
 const LOCKED_MS = 20;
@@ -65,7 +65,7 @@ export class ClaimLoop {
   #lockedMs = LOCKED_MS;
   /** Monotonic time of the look for a slot that became free. */
   #soonAt = Number.POSITIVE_INFINITY;
-  /** After a look that found less than it asked for: a short pause, then the question what is due next, then a long pause. */
+  /** After a look that found less than it asked for: a short pause, then a query for what is due next, then a long pause. */
   #stage: "looking" | "quiet" | "polling" = "looking";
   #hadRoom = false;
   /** The long pause, before its jitter: longer after each poll that found nothing. */
@@ -94,7 +94,7 @@ export class ClaimLoop {
     return this.#claiming;
   }
 
-  /** Resolves when the claim call that is on its way has come back. */
+  /** Resolves when the claim call under way has returned. */
   get underWay(): Promise<unknown> {
     return this.#call;
   }
@@ -142,7 +142,7 @@ export class ClaimLoop {
     const isFull = claimed !== null && claimed === asked;
     this.#hadRoom = free > 0;
     this.#leftSome = claimed === null || isFull;
-    // A node without room has not found out anything.
+    // A node without free slots has learnt nothing.
     if (claimed !== null) this.#fullLooks = isFull ? this.#fullLooks + 1 : 0;
     for (const answer of lookers) answer(claimed);
     if (claimed) {
@@ -244,7 +244,7 @@ export class ClaimLoop {
     }
   }
 
-  /** What makes a run claimable wakes this node; this is for what cannot. */
+  /** Most events that make a run claimable wake this node; this is for those that cannot. */
   #lookSoon(): void {
     if (this.#soonAt < Number.POSITIVE_INFINITY) return;
     this.#soonAt = this.#options.world.monotonicNow() + SOON_MS;

@@ -1,4 +1,4 @@
-// An executor of a node: its slots and a claim loop of its own, so that a full executor does not keep others from claiming.
+// An executor of a node: its slots and its own claim loop, so that a full executor does not keep others from claiming.
 
 import { ClaimLoop, type ClaimLoopOptions } from "./claim-loop.js";
 import { Slots } from "./slots.js";

@@ -23,14 +23,14 @@ export interface LeaseKeeperOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly presence: OwnPresence;
-  /** Each claim is renewed once, when its run takes that long, and is then held until it is given back. */
+  /** Each claim is renewed once, when its run takes that long, and is then held until it is released. */
   readonly alone?: boolean;
 }
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #held = new Set<Session>();
-  /** Those that were reported to be in doubt. */
+  /** Sessions that were reported to be in doubt. */
   readonly #doubted = new Set<Session>();
   /** Alone: sessions that were renewed for good, and claims of ended sessions that were. */
   readonly #forGood = new Set<Session>();
@@ -43,7 +43,7 @@ export class LeaseKeeper {
     this.#loop = new Loop({
       world,
       round: (start) => this.#round(start),
-      // A keeper that died would lose every claim of the node.
+      // If the keeper died, the node would lose every claim.
       onError: (error) => bus.emit("lease.keeper_restarted", { error }),
       pauseMs: () => settings.renewEveryMs,
     });
@@ -65,13 +65,13 @@ export class LeaseKeeper {
     this.#forGood.delete(session);
   }
 
-  /** The work has ended and the claim was not given back: its lease decides, also where it had no end. */
+  /** The work has ended and the claim was not released: its lease decides, even where it had no end. */
   drop(session: Session): void {
     if (this.#forGood.has(session)) this.#dropped.add(session.claim);
     this.remove(session);
   }
 
-  /** Gives dropped claims their lease's time. Rejects when the store is away: they are tried again. */
+  /** Limits dropped claims to the length of a lease. Rejects when the store is unavailable: they are tried again. */
   async endDropped(): Promise<void> {
     const claims = [...this.#dropped];
     if (claims.length === 0) return;
@@ -87,7 +87,7 @@ export class LeaseKeeper {
     return this.#loop.stop();
   }
 
-  /** Renews now instead of at its time: claims may be in doubt. */
+  /** Renews now instead of at the next interval: claims may be in doubt. */
   wake(): void {
     this.#loop.wake();
   }
@@ -123,7 +123,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** What a renewal would have returned; for a node that makes none. */
+  /** Handles what a renewal would have returned; for a node that sends none. */
   called(called: HouseReport["called"]): void {
     if (called.length === 0) return;
     const seqs = new Map(called.map(({ runId, inboxSeq }) => [runId, inboxSeq]));

@@ -32,7 +32,7 @@ export class OtherStacks {
     return this.#known.get(groupId);
   }
 
-  /** Looks again; answers whether something changed. Nodes of another stack come and go. */
+  /** Looks again; returns whether something changed. Nodes of another stack start and stop. */
   async look(): Promise<boolean> {
     const { store, env, stack, programs, from } = this.#options;
     const wanted = programs().flatMap((program) => groupsOf(program).map((group) => ({ group, program })));

@@ -1,4 +1,4 @@
-// Suspects are executed alone: a run that may kill its process must not take others with it, nor be taken for the one that did.
+// Executes suspects alone: a run that may kill its process must not take other runs with it, nor be blamed for another's crash.
 
 import { sleep, type World } from "../../kernel/world.js";
 import type { Session } from "../session.js";
@@ -26,10 +26,10 @@ export interface SolitaryOptions {
 
 export class Solitary {
   readonly #options: SolitaryOptions;
-  /** A claim that may bring a suspect is on its way. */
+  /** A claim that may return a suspect is under way. */
   #asked = false;
   #askedAt = 0;
-  /** Suspects of this node, from their claim until it is given back. Two only if a lost answer was repeated. */
+  /** Suspects of this node, from their claim until its release. Two only if a lost answer was repeated. */
   #held = 0;
   #closed = false;
   /** Nothing else begins. */
@@ -54,7 +54,7 @@ export class Solitary {
     return this.#held > 0 || this.#options.world.monotonicNow() - this.#askedAt < ASK_EVERY_MS;
   }
 
-  /** How many suspects the next claim may bring. When it has come back, `answered` is to be called. */
+  /** How many suspects the next claim may return. When it has returned, call `answered`. */
   ask(): 0 | 1 {
     if (this.#held > 0 || this.#asked) return 0;
     this.#asked = true;

@@ -44,7 +44,7 @@ export class BreakerWatch {
     if (cancelRunning) await this.#cancel(name);
   }
 
-  /** What is at work, and what waits in between. */
+  /** Running runs, and runs that wait in between. */
   async #cancel(program: string): Promise<void> {
     const filter = { env: this.#env, program, states: ["running", "parked"] as const };
     for (let before: string | null | undefined; before !== null; ) {

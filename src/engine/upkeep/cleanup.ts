@@ -1,4 +1,4 @@
-// Clean-up removes what nothing needs any more, in small batches and seldom: one node of an env at a time, never as a part of housekeeping.
+// Clean-up removes rows that are no longer needed, rarely and in small batches: one node of an env at a time, separate from housekeeping.
 
 import { Loop } from "../../kernel/loop.js";
 import type { Settings } from "../../kernel/setting/setting-options.js";

@@ -36,9 +36,9 @@ export interface HousekeepingOptions {
   readonly presence: OwnPresence;
   /** The only node of its env and stack: it learns of messages here, because it hardly ever renews. */
   readonly alone: boolean;
-  /** The store does not know this node any more. */
+  /** The store no longer knows this node. */
   readonly onForgotten: () => Promise<void>;
-  /** Other nodes may have taken this node for gone: its claims are to be confirmed. */
+  /** Other nodes may count this node as gone: its claims are to be confirmed. */
   readonly onMissed: () => void;
   /** The store does not know of the presence that this node holds. */
   readonly onAbsent: () => Promise<void>;
@@ -55,7 +55,7 @@ export interface HousekeepingOptions {
   readonly onWork: () => void;
 }
 
-/** All nodes are woken by the same NOTIFY: each looks after a time of its own, and not more often than that. */
+/** All nodes are woken by the same NOTIFY: each looks after its own random delay, and not more often than that. */
 const SPREAD_MS = 50;
 
 export class Housekeeping {

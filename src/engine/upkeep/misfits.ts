@@ -1,4 +1,4 @@
-// Looks after runs that some code does not fit, page by page, and reports what became of them.
+// Checks runs that some code does not fit, page by page, and reports what happened to them.
 
 import type { MisfitReviewed } from "../../store/contract/run/misfits.js";
 import type { Store } from "../../store/contract/store.js";
@@ -13,11 +13,11 @@ export interface MisfitsOptions {
   readonly store: Store;
   readonly bus: Telemetry<EngineEvents>;
   readonly env: string;
-  /** Only what this node, which has just come, may try. */
+  /** Only runs that this node, which has just started, may try. */
   readonly newcomer?: string;
 }
 
-/** Answers how many can be claimed again. What fails is reported: the next round of housekeeping looks again. */
+/** Returns how many can be claimed again. A failure is reported: the next round of housekeeping tries again. */
 export async function reviewMisfits({ store, bus, env, newcomer }: MisfitsOptions): Promise<number> {
   let lifted = 0;
   try {

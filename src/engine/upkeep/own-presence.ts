@@ -1,4 +1,4 @@
-// What a node knows of its own presence: whether others may take it for gone by now, and so, which claims are in doubt.
+// Tracks what a node knows of its own presence: whether other nodes may count it as gone by now, and which claims are in doubt.
 
 import type { Settings } from "../../kernel/setting/setting-options.js";
 import type { World } from "../../kernel/world.js";
@@ -18,7 +18,7 @@ export class OwnPresence {
   /** When the last sign of life was sent that the store has accepted. */
   #confirmedAt: number;
   #beatAt = Number.NEGATIVE_INFINITY;
-  /** Claims that were confirmed before this may have been taken since. */
+  /** Claims that were confirmed before this may have been reclaimed since. */
   #doubtBefore = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, { presenceGraceMs, housekeepingMs }: Pick<Settings, "presenceGraceMs" | "housekeepingMs">) {
@@ -27,13 +27,13 @@ export class OwnPresence {
     this.#confirmedAt = world.monotonicNow();
   }
 
-  /** From now on others judge it by its presence. */
+  /** From now on other nodes judge this node by its presence. */
   attend(): void {
     this.#attends = true;
     this.#confirmedAt = this.#world.monotonicNow();
   }
 
-  /** Whether this process holds its presence, as far as it has heard. */
+  /** Whether this process holds its presence, as far as it knows. */
   get held(): boolean {
     return this.#held;
   }
@@ -44,20 +44,20 @@ export class OwnPresence {
     this.#held = held;
   }
 
-  /** A beat is sent. */
+  /** A heartbeat is sent. */
   beating(): void {
     const now = this.#world.monotonicNow();
     this.#note(now);
     this.#beatAt = now;
   }
 
-  /** A beat was answered. */
+  /** A heartbeat was answered. */
   beaten(sentAt: number): void {
     this.confirmed(sentAt);
     this.#answered = true;
   }
 
-  /** A beat had no answer: whether the presence is held is not known either. */
+  /** A heartbeat had no answer: whether the presence is held is not known either. */
   unanswered(): void {
     this.#note(this.#world.monotonicNow());
     this.#answered = false;
@@ -89,8 +89,8 @@ export class OwnPresence {
   }
 
   /**
-   * For all it knows, others have not heard of it for so long that it is gone: its presence is lost, or it was stopped for that
-   * long and has not heard yet what became of it.
+   * As far as this node knows, other nodes have had no sign of life from it for long enough to count it as gone: its presence
+   * is lost, or its process was stopped for that long and has not yet learnt what happened to its presence.
    */
   get #isMissed(): boolean {
     const now = this.#world.monotonicNow();

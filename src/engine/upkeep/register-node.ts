@@ -1,4 +1,4 @@
-// Registers a node: what it serves, by which settings others judge it, and what that brings back.
+// Registers a node: the groups it serves, the settings by which other nodes judge it, and the claims that it reclaims.
 
 import type { HoldfastError } from "../../kernel/error.js";
 import type { NodeMode } from "../../kernel/node-mode.js";

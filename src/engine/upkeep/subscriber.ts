@@ -1,4 +1,4 @@
-// Declares which events start a node's programs: at its start, and every half minute from then on. So a node that was taken for
+// Declares which events start a node's programs: at its start, and every half minute from then on. So a node that was counted as
 // gone is known again, and a subscription that no node declares any more is removed.
 
 import { Loop } from "../../kernel/loop.js";

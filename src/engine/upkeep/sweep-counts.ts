@@ -1,4 +1,4 @@
-// What a sweep did with the orphans it saw, counted.
+// Counts what happened to the orphans that a round of reclaiming found.
 
 import type { Reclaimed } from "../../store/contract/run/runs.js";
 import type { Telemetry } from "../../telemetry/bus.js";
@@ -10,7 +10,7 @@ export function sweepCounts(reclaimed: readonly Reclaimed[], seen: number): Swee
   return { restarted, failed, skipped: seen - restarted - failed };
 }
 
-/** Of what this node took back, by whatever way. */
+/** Reports what this node reclaimed, by whatever way. */
 export function tellReclaimed(bus: Telemetry<EngineEvents>, reclaimed: readonly Reclaimed[]): void {
   for (const one of reclaimed) bus.emit("run.reclaimed", one);
   if (reclaimed.length > 0) {

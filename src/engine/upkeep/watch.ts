@@ -1,9 +1,9 @@
-// How long a node has been in contact with the store without a gap: what it may conclude from silence.
+// Measures how long a node has been in contact with the store without a gap, which limits what it may conclude from silence.
 
 import type { World } from "../../kernel/world.js";
 import type { Witness } from "../../store/contract/node/house.js";
 
-/** Between two answers; a busy machine takes its time. */
+/** The longest time between two answers that is no gap; a busy machine is slow. */
 const LONGEST_GAP_MS = 2_000;
 const GAP_ROUNDS = 3;
 

@@ -1,4 +1,4 @@
-// Judges a round of clean-up before it is carried out.
+// Checks the arguments of a clean-up round.
 
 import { CLEAN_PARTS, type CleanRound } from "../contract/cleanup.js";
 import { checkDelay, checkLimit, checkOneOf, checkText, type Problem } from "./value.js";

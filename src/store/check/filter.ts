@@ -1,4 +1,4 @@
-// What reading and tidying up refuse: filters, pages, ages and limits that no store can make sense of.
+// Checks the arguments of reads and removals: filters, pages, ages and limits.
 
 import { RUN_STATES, type RunState } from "../../kernel/run/run-state.js";
 import type { RunFilter } from "../contract/run/runs.js";

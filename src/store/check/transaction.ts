@@ -1,8 +1,8 @@
-// What both stores refuse of a transaction.
+// Checks of transaction steps that both stores share.
 
 import { HoldfastError, InvalidInput } from "../../kernel/error.js";
 
-/** Kept and used after its end: on PostgreSQL its connection may be in somebody else's transaction by then. */
+/** A transaction was used after its end: on PostgreSQL its connection may belong to another transaction by then. */
 export class TransactionEnded extends HoldfastError {
   readonly code = "TRANSACTION_ENDED";
 
@@ -30,20 +30,20 @@ export class EndedByHand extends InvalidInput {
   }
 }
 
-/** Sent by themselves: in one text, a COMMIT could hide behind any other. */
+/** Each statement is sent separately: in one text, a COMMIT could hide behind another statement. */
 export class SeveralStatements extends InvalidInput {
   constructor() {
     super(
       "tx.query",
-      "takes one statement at a time; send each by a call of its own. The transaction begins and ends by itself",
+      "takes one statement at a time; send each in a separate call. The transaction begins and ends by itself",
     );
   }
 }
 
-/** Made so by the step's own SET TRANSACTION: its result could not be recorded. */
+/** The step's own SET TRANSACTION made it read-only: its result could not be recorded. */
 export class MadeReadOnly extends InvalidInput {
   constructor() {
-    super("tx.query", "made the transaction read only, and its result cannot be recorded in it; leave that out");
+    super("tx.query", "made the transaction read only, and its result cannot be recorded in it; omit that statement");
   }
 }
 

@@ -1,4 +1,4 @@
-// What a PostgreSQL column would not take, found before anything is written; each check answers the error or null.
+// Finds values that a PostgreSQL column would refuse, before anything is written; each check returns the error or null.
 //
 // Callers are not always type-checked: a value of another type is refused like one out of range.
 
@@ -8,11 +8,11 @@ import { isUuid } from "../../kernel/id.js";
 import type { NameCheck } from "../../kernel/name.js";
 
 export type Problem = HoldfastError | null;
-/** A check of one value; `path` is what the caller calls it. */
+/** A check of one value; `path` is its name in the caller's arguments. */
 export type Check = (path: string, value: unknown) => Problem;
 
 const INT_MAX = 2 ** 31 - 1;
-/** A hundred years: beyond it microseconds no longer fit a double, and nobody waits that long. */
+/** A hundred years: beyond it microseconds no longer fit a double, and no caller waits that long. */
 export const LONGEST_DELAY_MS = 100 * 365.25 * 86_400_000;
 
 /** Null and undefined pass, everything else is checked. */
@@ -49,7 +49,7 @@ export function checkInteger(path: string, value: unknown, least: number, most =
   return new InvalidInput(path, `must be a whole number from ${least} to ${most}, not ${shown(value)}`);
 }
 
-/** How many at most. Less than one is nobody's mistake: it asks for nothing. */
+/** How many at most. Less than one is no error: it asks for nothing. */
 export function checkLimit(path: string, limit: unknown): Problem {
   return Number.isSafeInteger(limit) ? null : new InvalidInput(path, `must be a whole number, not ${shown(limit)}`);
 }

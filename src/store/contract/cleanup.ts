@@ -1,4 +1,4 @@
-// Clean-up: rows that nothing needs any more are removed in batches, by one node of an env at a time. Whole runs are not: see `prune`.
+// Clean-up: removes rows that are no longer needed, in batches, by one node of an env at a time. Whole runs stay: see `prune`.
 
 /**
  * - `generations`: journal entries and messages of a run's past generations.
@@ -13,9 +13,9 @@ export type CleanPart = (typeof CLEAN_PARTS)[number];
 export interface CleanRound {
   readonly part: CleanPart;
   readonly env: string;
-  /** Nothing is done when a node of the env has done this part within that time; 0: it is done in any case. */
+  /** Does nothing when a node of the env has done this part within this time; 0: in any case. */
   readonly everyMs: number;
-  /** What ended within that time is kept. */
+  /** Rows that ended within this time are kept. */
   readonly keepMs: number;
   /** Rows removed at most. */
   readonly limit: number;

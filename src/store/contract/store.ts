@@ -1,18 +1,18 @@
-// The store: everything Holdfast keeps, as operations and not as tables. One file per noun beside this one.
+// The store: all durable state of Holdfast, as operations and not as tables. Each noun has a file in this folder.
 //
-// The life of a run, told by its operations:
-//   runs.insert      a caller (maybe in its own transaction) puts the run and its input there: `waiting`
-//   runs.admit       a run with limits is `held` first, until its turn has come under each of them
-//   runs.claim       a node takes it for a lease's time: `running`, epoch + 1, a fresh token
-//   journal.read     what happened so far; inbox.unread: what others said meanwhile
-//   runs.renew       the lease goes on while the work does
-//   runs.commit      the holder writes effects under its fence: steps done, messages taken in, children started;
-//                    the last effect of all gives the claim back: completed, failed, retry, park, hand back
-//   inbox.send       somebody signals, decides or cancels: a parked run is `waiting` again
+// The life of a run, as operations:
+//   runs.insert      a caller (maybe in its own transaction) stores the run and its input: `waiting`
+//   runs.admit       a run with limits is `held` first, until each of its limits admits it
+//   runs.claim       a node takes the run for the duration of a lease: `running`, epoch + 1, a fresh token
+//   journal.read     returns what happened so far; inbox.unread returns the messages that arrived meanwhile
+//   runs.renew       extends the lease while the work continues
+//   runs.commit      the holder writes effects under its fence: steps done, messages taken, children started;
+//                    the last effect releases the claim: completed, failed, retry, park, hand back
+//   inbox.send       a caller signals, decides or cancels: a parked run is `waiting` again
 //   reclaim          the holder died: `waiting` again, or `dead` when that happened too often
-//   runs.archive, runs.prune  it is over and old
+//   runs.archive, runs.prune  archive and delete runs that ended long ago
 //
-// Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
+// Two stores implement this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` tests any other.
 
 import type { Cleaned, CleanRound } from "./cleanup.js";
 import type { DefinitionStore } from "./definition/definitions.js";
@@ -43,13 +43,13 @@ export interface Store {
   readonly definitions: DefinitionStore;
   readonly timeouts: TimeoutTable;
   readonly machines: MachineStore;
-  /** From now on until it leaves: hints, and presence where the store can see it. */
+  /** From now on until the node leaves: wakes it, and tracks its presence where the store can. */
   attend(attendee: Attendee): Promise<Attendance>;
-  /** A sign of life, who is missing, and what is to be done. Not repeated after a failure: the caller has a next round. */
+  /** Records a sign of life, returns which nodes are missing and what is to be done. Not repeated after a failure: the caller has a next round. */
   housekeep(round: HouseRound): Promise<HouseReport>;
-  /** Takes back the claims of nodes that are gone and those whose lease is over, in the witness's env. Not repeated either. */
+  /** Reclaims the claims of nodes that are gone and those whose lease has expired, in the witness's env. Not repeated either. */
   reclaim(round: ReclaimRound): Promise<readonly Reclaimed[]>;
-  /** Removes a batch of what nothing needs any more. Null: a node of the env has done this part lately. */
+  /** Removes a batch of rows that are no longer needed. Null: a node of the env has done this part recently. */
   cleanUp(round: CleanRound): Promise<Cleaned | null>;
   close(): Promise<void>;
 }

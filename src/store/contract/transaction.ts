@@ -1,6 +1,6 @@
 // A transaction of the caller's own. In it Holdfast only INSERTs; the caller commits or rolls back.
 
 export interface Transaction {
-  /** Answers `{ rows }`, as `pg` does, or the rows themselves. */
+  /** Returns `{ rows }`, as `pg` does, or the rows themselves. */
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] } | readonly unknown[]>;
 }

@@ -1,4 +1,4 @@
-// Removes rows that nothing needs any more, in batches. A row of `cleanups` says when a part was last done, and how far it came.
+// Removes rows that are no longer needed, in batches. A row of `cleanups` stores when a part was last done, and how far it came.
 
 import {
   type Cleaned,
@@ -16,7 +16,7 @@ import { isSilent } from "./node/presence-sql.js";
 /** A statement that takes longer is given up: the next round does the rest. */
 const TIMEOUT_MS = 5_000;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-/** New generations looked at in one statement. */
+/** New generations examined in one statement. */
 const PAGE = 500;
 /** The class of the lock under which the floor of lease epochs is raised: the first half of PostgreSQL's two-part lock key. */
 const FLOOR_CLASS = 0x686f6c66;

@@ -1,4 +1,4 @@
-// Brings the schema up to date: one migrator at a time, each migration in a transaction of its own, so that a killed
+// Brings the schema up to date: one migrator at a time, each migration in its own transaction, so that a killed
 // migrator leaves either the old or the new version and the next one continues from there.
 
 import type pg from "pg";
@@ -8,7 +8,7 @@ import { type Dialect, statement } from "./connection/dialect.js";
 import { SchemaMissing, SchemaTooNew } from "./connection/errors.js";
 import { MIGRATIONS, OLDEST_PACKAGE } from "./migrations/index.js";
 
-/** Held to the end of the transaction: it works through a pooler, and a killed migrator lets go of it. */
+/** Held to the end of the transaction: it works through a pooler, and a killed migrator releases it. */
 const ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('holdfast.migrate.' || $1, 0))";
 
 const bookkeeping = ({ schema: s }: Dialect) => `
@@ -25,7 +25,7 @@ export interface MigrateReport {
   readonly version: number;
 }
 
-/** The whole SQL, for those who apply it by hand or review it first. */
+/** The whole SQL, to apply by hand or to review first. */
 export function printMigrations(dialect: Dialect): string {
   const parts = MIGRATIONS.map(
     (m) => `-- ${m.version} ${m.name}\n${m.sql(dialect)}${mark(dialect, m.version, m.name)}`,
@@ -33,7 +33,7 @@ export function printMigrations(dialect: Dialect): string {
   return `begin;\n${bookkeeping(dialect)}\n${parts.join("\n")}\ncommit;\n`;
 }
 
-/** Waits for locks only briefly and tries again: a migration that queues for a lock blocks everybody behind it. */
+/** Waits for locks only briefly and tries again: a migration that queues for a lock blocks every statement behind it. */
 export async function migrate(db: Database, options: { retryForMs?: number } = {}): Promise<MigrateReport> {
   const applied: { version: number; name: string }[] = [];
   for (;;) {

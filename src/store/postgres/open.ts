@@ -1,4 +1,4 @@
-// Joins the operations to a store.
+// Assembles the PostgreSQL store from its operations.
 
 import type pg from "pg";
 import { type Duration, toMs } from "../../kernel/duration.js";
@@ -36,15 +36,15 @@ import { timeoutTable } from "./timeout/timeouts.js";
 export interface PostgresOptions {
   /** The schema that holds the tables. Default `holdfast`. */
   readonly schema?: string;
-  /** Connections besides the one reserved for renewals, from 1 to 4. Default 3. Not used with a Pool of your own. */
+  /** Connections in addition to the one reserved for renewals, from 1 to 4. Default 3. Not used with a Pool of your own. */
   readonly connections?: number;
-  /** Steps that are transactions at the same time: connections besides, also beside a Pool of your own. Default 5. */
+  /** Steps that may be transactions at the same time: additional connections, also with a Pool of your own. Default 5. */
   readonly transactions?: number;
-  /** Tell other processes of work by NOTIFY. Without it they find it when they look, by default within 5 s. Default true. */
+  /** Wakes other processes by NOTIFY. Without it they find work when they poll, by default within 5 s. Default true. */
   readonly notify?: boolean;
   /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
   readonly queryTimeout?: Duration;
-  /** How long a call is repeated while the database is away. Default 30 s. */
+  /** How long a call is repeated while the database is unavailable. Default 30 s. */
   readonly retryFor?: Duration;
 }
 
@@ -53,7 +53,7 @@ export interface PostgresStore extends Store {
   migrate(): Promise<MigrateReport>;
   /** Throws when the schema is missing, too old or too new for this package. */
   checkSchema(): Promise<void>;
-  /** Whether a transaction pooler such as PgBouncer stands in between (known after the first call). */
+  /** Whether the connections pass through a transaction pooler such as PgBouncer (known after the first call). */
   readonly pooled: boolean;
 }
 

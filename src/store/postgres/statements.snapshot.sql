@@ -6135,7 +6135,7 @@ select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (riva
 from "holdfast".register_node(jsonb_populate_record(null:: "holdfast".nodes, $1::jsonb), clock_timestamp());
 
 -- release_timeouts · timeout/claim-timeouts.ts
--- Gives back timeouts that were not handled.
+-- Releases timeouts that were not handled.
 with t as materialized (select clock_timestamp() as now),
 mine as materialized (
   select a.*
@@ -6812,7 +6812,7 @@ from unnest(
 join "holdfast".claim_groups c using (env, stack, queue, program, version);
 
 -- send_messages · inbox/send-messages.ts
--- Puts messages into inboxes, each key once per run.
+-- Inserts messages into inboxes, each key once per run.
 with m as materialized (
   select nextval('"holdfast".inbox_id') as id, m.*
   from unnest(
@@ -6950,7 +6950,7 @@ select outcome
 from ok;
 
 -- settle_timers · machine/timers.ts
--- Gives back timers that could not be fired: for later, as dead, or removed.
+-- Releases timers that could not be fired: for later, as dead, or removed.
 with w as materialized (
   select w.*
   from unnest(
@@ -7399,7 +7399,7 @@ from "holdfast".breaker_probes
 where env = $1 and program = $2 and opening = $3 and n = $4 and run_id = $5::uuid;
 
 -- whose_instances · machine/machine-sql.ts
--- Finds out who created instances that are there already.
+-- Finds out which calls created instances that exist already.
 select i.input_hash, e.token = w.token as mine
 from unnest((select $1::uuid[]), (select $2::uuid[])) with ordinality as w (key, token, ord)
 left join lateral (select input_hash from "holdfast".instances i where i.key = w.key limit 1) i on true

@@ -1,4 +1,4 @@
-// The operations of those who hold a run, or take it from a dead holder, as values.
+// The operations that claim, renew, commit and reclaim runs, as values.
 
 import { isUuid } from "../../../kernel/id.js";
 import { versionName } from "../../../kernel/name.js";
@@ -14,7 +14,7 @@ import { checkDecisions, checkOrphanFilter } from "./recovery.js";
 const claims = {
   claim: {
     ...CHANGES,
-    changes: "runs: claimed, for the time of a lease",
+    changes: "runs: claimed, for the duration of a lease",
     check: ({ owner, token, leaseMs, limit, build }) =>
       checkUuid("owner", owner) ??
       checkUuid("token", token) ??
@@ -24,7 +24,7 @@ const claims = {
   },
   renew: {
     ...CHANGES,
-    changes: "leases: longer, and the node is heard of",
+    changes: "leases: longer, and the node's last sign of life",
     repeated: false,
     check: (_claims, leaseMs) => checkDelay("leaseMs", leaseMs),
     // What is no claim at all is held by no node.

@@ -1,4 +1,4 @@
-// Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
+// Checks whether a commit can be stored at all, before its fence is checked; an invalid one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { problemOfEffects } from "../../../kernel/run/check-commit.js";
@@ -69,7 +69,7 @@ function checkEffects(effects: readonly Effect[]): Problem {
   return null;
 }
 
-/** What it needs stands before it: so nothing can need itself, and all that need each other have one parent. */
+/** The tasks that it needs precede it: so no task can need itself, and tasks that need each other have one parent. */
 function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string>): Problem {
   if (task === undefined) return null;
   const problem = checkObject(path, task);
@@ -79,15 +79,14 @@ function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string
   for (const [i, need] of task.needs.entries()) {
     const bad = checkUuid(`${path}.needs[${i}]`, need) ?? checkOnce(`${path}.needs[${i}]`, need, once);
     if (bad) return bad;
-    if (!tasks.has(need))
-      return new InvalidInput(`${path}.needs[${i}]`, "is no task that stands before it in this commit");
+    if (!tasks.has(need)) return new InvalidInput(`${path}.needs[${i}]`, "is no task that precedes it in this commit");
   }
   tasks.add(run.id);
   return null;
 }
 
 function checkOnce(path: string, name: string, seen: Set<string>): Problem {
-  if (seen.has(name)) return new InvalidInput(path, "stands twice in this commit");
+  if (seen.has(name)) return new InvalidInput(path, "is listed twice in this commit");
   seen.add(name);
   return null;
 }

@@ -1,4 +1,4 @@
-// How each kind of effect is checked. The compiler asks for a line when there is a new kind.
+// Checks each kind of effect. The compiler requires a line for each new kind.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { versionName } from "../../../kernel/name.js";

@@ -1,4 +1,4 @@
-// What looking for orphans and for the runs of other stacks refuses.
+// Checks the filters for orphans and for the runs of other stacks.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { envName, stackName } from "../../../kernel/name.js";

@@ -1,4 +1,4 @@
-// Whether a definition can be kept: its name, and a body that is a JSON object of bounded size.
+// Checks whether a definition can be stored: its name, and a body that is a JSON object of bounded size.
 
 import { InvalidInput, LimitExceeded } from "../../../kernel/error.js";
 import { envName, nodeName, programName } from "../../../kernel/name.js";

@@ -21,7 +21,7 @@ export const EVENT_OPERATIONS = {
     each: { checker: () => checkEvent, refused: (_, error) => ({ outcome: "refused", error }) },
     batch: {
       ...MOST_AT_ONCE,
-      // Each may make many runs.
+      // Each may create many runs.
       maxRows: 100,
       sizeOf: (event) => ({ rows: 1, bytes: (event?.plain?.length ?? 0) + (event?.input?.data?.length ?? 0) }),
     },
@@ -42,12 +42,12 @@ export const EVENT_OPERATIONS = {
   },
   settleDebounced: {
     ...CHANGES,
-    changes: "a run that gathers: begins, waits on, or is merged",
+    changes: "a run that gathers: begins, waits longer, or is merged",
     check: (claim) => checkClaim("claim", claim),
   },
 } satisfies OperationsOf<EventStore>;
 
-/** Measured before it is checked: whatever it is, it answers. */
+/** Measured before it is checked, so it accepts any value. */
 function eventRunsSize(event: EventRuns) {
   const sizes = [...(event?.runs ?? []), ...(event?.debounced ?? []).map((one) => one?.run)].map(runSize);
   return {

@@ -1,4 +1,4 @@
-// What declaring subscriptions and debouncing events refuses before anything is written.
+// Checks declarations of subscriptions and debounced events before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import {
@@ -37,7 +37,7 @@ export function checkDeclaration(declaration: unknown): Problem {
   for (const [i, one] of subscriptions.entries()) {
     const wrong = checkSubscription(`subscriptions[${i}]`, one, env as string);
     if (wrong) return wrong;
-    if (seen.has(one.id)) return new InvalidInput(`subscriptions[${i}].id`, "stands twice in this declaration");
+    if (seen.has(one.id)) return new InvalidInput(`subscriptions[${i}].id`, "is listed twice in this declaration");
     seen.add(one.id);
   }
   return null;

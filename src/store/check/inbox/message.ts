@@ -1,4 +1,4 @@
-// Whether a message can be stored; a bad one is refused alone.
+// Checks whether a message can be stored; an invalid one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { dedupeKey, nodeName, signalName } from "../../../kernel/name.js";
@@ -7,7 +7,7 @@ import { checkName, checkObject, checkOneOf, checkPayload, checkUuid, optional, 
 
 const KINDS: readonly MessageKind[] = ["signal", "decision", "timeout", "cancel", "child"];
 
-/** The forms of keys that mean something: under another kind, a stranger's message would stand in for the real one. */
+/** The forms of keys that have a meaning: with another kind, an unrelated message would replace the real one. */
 const FORMS: readonly { readonly form: RegExp; readonly kinds: readonly MessageKind[] }[] = [
   { form: /^cancel$/, kinds: ["cancel"] },
   { form: /^child:/, kinds: ["child"] },

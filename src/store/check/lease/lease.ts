@@ -1,4 +1,4 @@
-// What the lease operations refuse before anything is written, and which fences nobody can hold.
+// Checks that the lease operations make before anything is written, and fences that no owner can hold.
 
 import { isUuid } from "../../../kernel/id.js";
 import { envName, leaseKey, nodeName } from "../../../kernel/name.js";

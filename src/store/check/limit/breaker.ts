@@ -1,4 +1,4 @@
-// What the questions about a circuit breaker refuse.
+// Checks the arguments of circuit breaker operations.
 
 import { envName, programName } from "../../../kernel/name.js";
 import type { BreakerQuestion, ProbeRequest } from "../../contract/limit/breakers.js";

@@ -1,4 +1,4 @@
-// What declaring programs refuses before anything is written.
+// Checks declarations of programs before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { RECOVERIES } from "../../../kernel/run/recovery.js";

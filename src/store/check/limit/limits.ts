@@ -1,4 +1,4 @@
-// Whether the limits of a run can be kept: few, each key once, each kind with what it needs.
+// Checks whether the limits of a run can be stored: few, each key once, each kind with the fields it needs.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { limitKey } from "../../../kernel/name.js";
@@ -17,7 +17,7 @@ export function checkLimits(path: string, limits: unknown): Problem {
     const problem = checkLimit(`${path}[${i}]`, limit);
     if (problem) return problem;
     // A run that waits for itself would wait for ever.
-    if (seen.has(limit.key)) return new InvalidInput(`${path}[${i}].key`, "stands twice in this run's limits");
+    if (seen.has(limit.key)) return new InvalidInput(`${path}[${i}].key`, "is listed twice in this run's limits");
     seen.add(limit.key);
   }
   return null;
@@ -36,7 +36,7 @@ function checkLimit(path: string, limit: unknown): Problem {
   );
 }
 
-/** The others are places of one run each, or times: nobody could be skipped in favour of another. */
+/** The other kinds are places of one run each, or times: no run could be skipped in favour of another. */
 function checkOverflow(path: string, kind: unknown, overflow: unknown): Problem {
   return kind === "slots" ? checkOneOf(path, overflow, OVERFLOWS) : new InvalidInput(path, "is only for slots");
 }

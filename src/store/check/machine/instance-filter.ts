@@ -1,4 +1,4 @@
-// What lists of instances refuse.
+// Checks the filters of instance lists.
 
 import { INSTANCE_STATUSES, type InstanceFilter } from "../../contract/machine/machines.js";
 import { checkObject, checkOneOf, checkText, optional, type Problem } from "../value.js";

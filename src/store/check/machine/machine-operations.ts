@@ -55,7 +55,7 @@ export const MACHINE_OPERATIONS = {
   prune: { ...CHANGES, changes: "ended instances: deleted", check: checkAge },
 } satisfies OperationsOf<MachineStore>;
 
-/** Measured before it is checked: whatever it is, it answers. */
+/** Measured before it is checked, so it accepts any value. */
 function changeSize(change: Change) {
   const events = (change?.events ?? []).reduce((sum, { payload }) => sum + (payload?.data?.length ?? 0), 0);
   const effects = (change?.effects ?? []).reduce((sum, { input }) => sum + (input?.data?.length ?? 0), 0);

@@ -1,4 +1,4 @@
-// What the operations on instances refuse before anything is written.
+// Checks the arguments of instance operations before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { dedupeKey } from "../../../kernel/name.js";
@@ -59,7 +59,7 @@ export function appendChecker(): (append: Append) => Problem {
       firstOf("fired", one.fired, checkFired) ??
       checkApart(one);
     if (problem) return problem;
-    if (seen.has(one.key)) return new InvalidInput("key", "stands twice in this call");
+    if (seen.has(one.key)) return new InvalidInput("key", "is listed twice in this call");
     seen.add(one.key);
     return null;
   };

@@ -11,8 +11,8 @@ import { checkGroupIds, checkNode } from "./node.js";
 const noSuchNode = (incarnation: unknown) => !isUuid(incarnation);
 
 export const NODE_OPERATIONS = {
-  register: { ...CHANGES, changes: "a node, and the claims of the dead whose place it takes", check: checkNode },
-  heartbeat: { ...CHANGES, changes: "when a node was last heard of", absent: { when: noSuchNode, answer: false } },
+  register: { ...CHANGES, changes: "a node, and the claims of the dead nodes that it replaces", check: checkNode },
+  heartbeat: { ...CHANGES, changes: "a node's last sign of life", absent: { when: noSuchNode, answer: false } },
   claimsFrom: {
     ...CHANGES,
     changes: "the groups that a node takes runs of",

@@ -1,4 +1,4 @@
-// What registering a node refuses before anything is written.
+// Checks the registration of a node before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { envName, executorName, nodeName, queueName, stackName, versionName } from "../../../kernel/name.js";

@@ -1,4 +1,4 @@
-// Whether a call to open runs again makes sense, before any store is asked.
+// Checks the options of a retry before the store is called.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { nodeName } from "../../../kernel/name.js";
@@ -11,6 +11,6 @@ export function checkRetry(runIds: unknown, options: unknown): Problem {
   if (problem) return problem;
   const { by, callId, fromStart, note } = options as RetryCall;
   if (typeof fromStart !== "boolean") return new InvalidInput("fromStart", "must be true or false");
-  if (fromStart && note !== undefined) return new InvalidInput("note", "is for a run that goes on where it was");
+  if (fromStart && note !== undefined) return new InvalidInput("note", "is for a run that continues where it was");
   return checkName(nodeName, "by", by) ?? checkUuid("callId", callId) ?? optional(checkPayload)("note", note);
 }

@@ -19,7 +19,7 @@ import { checkGroup, checkRun, idOf } from "./run.js";
 const noSuchId = (id: unknown) => !isUuid(id);
 const checkBy = (by: unknown) => checkName(nodeName, "by", by);
 
-/** Measured before it is checked: whatever it is, it answers. */
+/** Measured before it is checked, so it accepts any value. */
 export const runSize = (run: Pick<NewRun, "limits" | "input">) => ({
   rows: 1 + (run?.limits?.length ?? 0),
   bytes: run?.input?.data?.length ?? 0,
@@ -93,7 +93,7 @@ const records = {
 const retries = {
   retry: {
     ...CHANGES,
-    changes: "failed, dead and quarantined runs: open again",
+    changes: "failed, dead and quarantined runs: retried",
     check: checkRetry,
     each: { checker: () => (id) => checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },

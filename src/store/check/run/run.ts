@@ -1,4 +1,4 @@
-// Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
+// Checks whether a run can be stored; an invalid one is refused alone, the others of its batch are stored.
 
 import {
   dedupeKey,
@@ -66,7 +66,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
   );
 }
 
-/** What a refused run is called in the answer, whatever it was. */
+/** The id of a refused run in the answer, whatever value was given. */
 export function idOf(run: unknown): string {
   const id: unknown = (run as { id?: unknown } | null | undefined)?.id;
   return typeof id === "string" ? id : "";

@@ -10,7 +10,7 @@ export const SCHEDULE_OPERATIONS = {
   due: { ...READS, check: (ids) => firstProblem(ids, (id, i) => checkUuid(`ids[${i}]`, id)) },
   fire: {
     ...CHANGES,
-    changes: "schedules: moved on, and the runs of their windows",
+    changes: "schedules: advanced, and the runs of their windows",
     check: checkFires,
     batch: {
       ...MOST_AT_ONCE,

@@ -1,4 +1,4 @@
-// What declaring and firing schedules refuse before anything is written.
+// Checks declarations and fires of schedules before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { dedupeKey, envName, nodeName, programName, stackName } from "../../../kernel/name.js";
@@ -17,7 +17,7 @@ import {
   type Problem,
 } from "../value.js";
 
-/** The end of the year 9999: beyond it PostgreSQL's and JavaScript's calendars part. */
+/** The end of the year 9999: beyond it PostgreSQL's and JavaScript's calendars differ. */
 const LATEST_MS = 253_402_300_799_999;
 
 export function checkDeclaration(declaration: ScheduleDeclaration): Problem {
@@ -43,7 +43,7 @@ export function checkDeclaration(declaration: ScheduleDeclaration): Problem {
       return new InvalidInput(`${path}.group`, "is not of the declared env, stack and programs");
     }
     const name = JSON.stringify([group.program, key]);
-    if (seen.has(name)) return new InvalidInput(`${path}.key`, "stands twice among the schedules of its program");
+    if (seen.has(name)) return new InvalidInput(`${path}.key`, "is listed twice among the schedules of its program");
     seen.add(name);
     return null;
   });
@@ -77,7 +77,7 @@ export function checkScheduleName(env: string, name: string, by?: string): Probl
 }
 
 function checkOnce(path: string, id: string, seen: Set<string>): Problem {
-  if (seen.has(id)) return new InvalidInput(path, "stands twice in this call");
+  if (seen.has(id)) return new InvalidInput(path, "is listed twice in this call");
   seen.add(id);
   return null;
 }

@@ -12,7 +12,7 @@ import {
   checkTimeoutScope,
 } from "./timeout.js";
 
-/** A sweeper asks for one after the other, many at a time: what comes together leaves together. */
+/** A sweeper claims timeouts one by one, many at a time: calls that arrive together are sent together. */
 const batch: Batch<unknown> = { ...MOST_AT_ONCE, maxRows: 500, sizeOf: () => ({ rows: 1, bytes: 100 }), gathers: true };
 /** A fence that no claim can have is answered like one that was lost. */
 const each = { checker: () => checkTimeoutFence, refused: () => false };

@@ -1,4 +1,4 @@
-// Claiming: one holder at a time has a run, for the time of a lease that it renews.
+// Claiming: a run has one holder at a time, for the duration of a lease that the holder renews.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { Claim } from "../../../kernel/run/claim.js";
@@ -15,11 +15,11 @@ export interface ClaimRequest {
   readonly limit: number;
   readonly leaseMs: number;
   /**
-   * How many suspects it may be granted: none, or one at most, of which the first in line. Omitted: any number, for a caller
-   * that executes each run in a process of its own.
+   * How many suspects it may be granted: none, or at most one, the first in order. Omitted: any number, for a caller that
+   * executes each run in a separate process.
    */
   readonly suspects?: 0 | 1;
-  /** The node's build: runs that it was found not to fit are left to others. */
+  /** The node's build: runs that it is known not to fit are left to other nodes. */
   readonly build?: string | null;
 }
 
@@ -35,19 +35,19 @@ export interface ClaimedRun extends Claim {
   readonly failures: number;
   /** Claims in a row without committed progress, this one included. */
   readonly crashes: number;
-  /** It has crashed so often before (`suspectFrom`) that it is to be executed alone. */
+  /** It has crashed often enough (`suspectFrom`) to be executed alone. */
   readonly suspect: boolean;
   readonly parentId: string | null;
-  /** It has limits: when its claim is given back, others may be admitted. */
+  /** It has limits: when its claim is released, other runs may be admitted. */
   readonly limited: boolean;
-  /** It is a task: its end is counted in those that wait for it. */
+  /** It is a task: its end is counted in the runs that wait for it. */
   readonly counts: boolean;
-  /** Of a task: what its parent was started with and its needs ended with, as far as it is short. */
+  /** Of a task: the input of its parent and the results of its needs, where they are short. */
   readonly given: readonly Given[];
   readonly input: Payload;
-  /** Not null: it gathers the events of a subject, and its input is still to be taken. */
+  /** Not null: it gathers the events of a subject, and has not taken its input yet. */
   readonly debounce: DebounceTicket | null;
-  /** The node that started it for others to work on; null: it was not deferred. */
+  /** The node that started it for other nodes to execute; null: it was not deferred. */
   readonly deferredBy: string | null;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
@@ -66,12 +66,12 @@ export interface RunClaims {
 
   renew(claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]>;
 
-  /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
+  /** Wakes parked runs that are due or have unread messages in their inbox. Returns how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;
 
   /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
   nextDue(groupIds: readonly number[]): Promise<number | null>;
 
-  /** Who held it, claim by claim: the last so many of which something is known, in order. */
+  /** The holders of a run, claim by claim, in order: the last `limit` claims with a record. */
   claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;
 }

@@ -1,12 +1,12 @@
-// Who held a run, claim by claim: for people who ask what happened to it.
+// The holders of a run, claim by claim: for people who investigate what happened to it.
 
 /**
- * What became of a run whose claim was taken. `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as
- * its program asks. `dead`: too often. `paused`: somebody had asked for it.
+ * What happened to a run whose claim was reclaimed. `waiting`: another node continues it. `restarted`: it begins again from the
+ * start. `failed`: its program's policy. `dead`: this happened too often. `paused`: a pause had been requested.
  */
 export type TakenBackAs = "waiting" | "restarted" | "failed" | "dead" | "paused";
 
-/** A node, as it was registered; identity and name are null when it is not known any more. */
+/** A node, as it was registered; identity and name are null when it is no longer known. */
 export interface Holder {
   readonly incarnation: string;
   readonly identity: string | null;
@@ -15,15 +15,15 @@ export interface Holder {
 
 export interface ClaimRecord {
   readonly epoch: number;
-  /** Null: it wrote nothing, or its node is not known any more. */
+  /** Null: it wrote nothing, or its node is no longer known. */
   readonly holder: Holder | null;
-  /** Not null: its holder died or hung, and somebody took it. */
+  /** Not null: its holder died or hung, and the claim was reclaimed. */
   readonly takenBack: TakenBack | null;
 }
 
 export interface TakenBack {
   readonly at: number;
-  /** The node whose sweep took it; null: somebody asked for the sweep. */
+  /** The node that reclaimed it; null: a caller did. */
   readonly by: Holder | null;
   readonly outcome: TakenBackAs;
 }

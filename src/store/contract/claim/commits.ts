@@ -22,17 +22,17 @@ export type CommitAnswer =
   /** The claim is held, but the journal is at another sequence: reload. */
   | { readonly outcome: "moved"; readonly seq: number }
   | { readonly outcome: "lost" }
-  /** The data of this commit cannot be stored; its neighbours were not affected. */
+  /** The data of this commit cannot be stored; the other commits of the call are not affected. */
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface RunCommits {
-  /** At most one commit per run and claim in a call. Answers stand in the order of the commits. */
+  /** At most one commit per run and claim in a call. Answers are in the order of the commits. */
   commit(commits: readonly Commit[]): Promise<readonly CommitAnswer[]>;
 
   /**
-   * A transaction of the store's own for a step: `work` makes its statements in it and answers the commit, entries only,
-   * that is written as its last statement. Both are there or neither. Anything but `accepted` and `recorded` was rolled
-   * back; so was what `work` threw over. Rejects with StoreUnavailable when it can simply be tried again.
+   * A transaction of the store for a step: `work` runs its statements in it and returns the commit, entries only, that is
+   * written as the last statement. Both are stored or neither. With any answer but `accepted` and `recorded` the transaction
+   * was rolled back, also when `work` threw. Rejects with StoreUnavailable when the call can simply be repeated.
    */
   transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
 }

@@ -1,4 +1,4 @@
-// Orphans: running runs whose holder has not renewed its lease. Who they are, and what was decided on each.
+// Orphans: running runs whose holder has not renewed its lease. Lists them, and reclaims each as decided.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
@@ -9,7 +9,7 @@ export interface OrphanFilter {
   readonly env?: string;
   /** Of this stack and of none; omitted: of every stack. */
   readonly stack?: string;
-  /** How long the lease must have been over. */
+  /** How long ago the lease must have expired. */
   readonly staleMs: number;
   readonly limit: number;
   /** Only ids after this one: the next page. */
@@ -24,11 +24,11 @@ export interface Orphan {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly expiredForMs: number;
-  /** As it was started, or as its nodes declared it; null when neither says. */
+  /** Set at its start, or declared by its nodes; null when neither did. */
   readonly recovery: Recovery | null;
 }
 
-/** About the claim that was seen: a run that was taken back and claimed again since is another matter. */
+/** Applies to the claim that was read: a run that was reclaimed and claimed again since is not affected. */
 export interface RecoveryDecision {
   readonly runId: string;
   readonly epoch: number;
@@ -38,32 +38,32 @@ export interface RecoveryDecision {
 export interface Reclaimed {
   readonly runId: string;
   readonly outcome: TakenBackAs;
-  /** The incarnation that held it; whose it was, when that is registered. */
+  /** The incarnation that held it, with its identity and name while it is registered. */
   readonly previousOwner: string;
   readonly previousIdentity: string | null;
   readonly previousName: string | null;
   readonly epoch: number;
-  /** Claims in a row whose holder died, this one included; a holder that was heard of again does not count. */
+  /** Claims in a row whose holder died, this one included; a holder that gave a sign of life again does not count. */
   readonly crashes: number;
-  /** How long the lease had been over; less than nothing when its node was missed before that. */
+  /** How long ago the lease had expired; negative when its node was found missing before that. */
   readonly expiredForMs: number;
-  /** How long ago the claim was granted or last renewed; null when its owner did not say how long it leases. */
+  /** How long ago the claim was granted or last renewed; null when its owner did not state the length of its leases. */
   readonly renewedAgoMs: number | null;
 }
 
 export interface RunRecovery {
   /**
-   * Takes back the claims of an env whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
-   * Executes nothing.
+   * Reclaims the claims of an env whose lease has expired: the outcome follows their program's recovery policy, or is `dead` at the
+   * crash limit. Executes nothing.
    */
   sweepExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
 
-  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  /** Running runs whose lease expired at least this long ago, by id: for a caller that decides on each of them. Reads only. */
   orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
 
   /**
-   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
-   * orphan, one acts; the other is not told of it. Executes nothing.
+   * Reclaims these, each as decided, if it is still the same claim and its lease is still expired. Of two callers that decide on
+   * one orphan, one acts; the answer to the other does not list it. Executes nothing.
    */
   recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
 }

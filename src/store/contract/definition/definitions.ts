@@ -1,4 +1,4 @@
-// Definitions: programs as data. Every node of an env loads them, and finds out when they have changed.
+// Definitions: programs as data. Every node of an env loads them, and loads them again when they have changed.
 
 export const DEFINITION_KINDS = ["actor", "dag"] as const;
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];
@@ -10,9 +10,9 @@ export interface DefinitionName {
 }
 
 export interface NewDefinition extends DefinitionName {
-  /** JSON. What it must look like is its kind's affair. */
+  /** JSON. Its shape depends on the kind. */
   readonly body: string;
-  /** The names under which its runs stand. */
+  /** The program names of its runs. */
   readonly programs: readonly string[];
   /** Who saves it. */
   readonly by: string;
@@ -21,9 +21,9 @@ export interface NewDefinition extends DefinitionName {
 }
 
 export interface DefinitionRecord extends DefinitionName {
-  /** From 1; one more with each other body, also when it was removed in between. */
+  /** Starts at 1 and increases with each new body, even when the definition was removed in between. */
   readonly version: number;
-  /** Not enabled: nothing starts it, and what it has begun goes on. */
+  /** Not enabled: nothing starts it, and its runs that have begun continue. */
   readonly enabled: boolean;
   readonly body: string;
   /** Who changed it last, and when. */
@@ -32,13 +32,13 @@ export interface DefinitionRecord extends DefinitionName {
 }
 
 export type SaveAnswer =
-  /** Also when the very same body stood there before. */
+  /** Also when the same body was stored before. */
   | { readonly outcome: "saved"; readonly version: number }
-  /** Another version is there; 0: none. Nothing was written. */
+  /** The version that exists instead; 0: none. Nothing was written. */
   | { readonly outcome: "conflict"; readonly version: number };
 
 export interface DefinitionList {
-  /** Another one when anything has changed. */
+  /** Changes whenever a definition changes. */
   readonly revision: string;
   /** By kind and name; null when the revision is the one that was given. */
   readonly definitions: readonly DefinitionRecord[] | null;
@@ -48,14 +48,14 @@ export interface DefinitionList {
 export type OlderDefinition = Pick<DefinitionRecord, "env" | "kind" | "name" | "version" | "body">;
 
 export interface DefinitionStore {
-  /** A new one is enabled; an existing one stays as it is in that. */
+  /** A new definition is enabled; an existing one stays enabled or disabled. */
   save(definition: NewDefinition): Promise<SaveAnswer>;
-  /** Answers whether there is such a definition. */
+  /** Returns whether there is such a definition. */
   enable(definition: DefinitionName, enabled: boolean, by: string): Promise<boolean>;
   remove(definition: DefinitionName): Promise<void>;
   /**
-   * Versions that are no longer current and that runs wait for now: those pinned to one, and those of a program that the
-   * current one has no more. By kind, name and version.
+   * Versions that are no longer current and that runs still need: runs pinned to one, and runs of a program that the current
+   * version no longer has. By kind, name and version.
    */
   older(env: string): Promise<readonly OlderDefinition[]>;
   list(env: string, options?: { readonly unlessRevision?: string }): Promise<DefinitionList>;

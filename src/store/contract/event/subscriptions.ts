@@ -6,11 +6,11 @@ import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { KeyLifetime } from "../../../kernel/run/new-run.js";
 import type { Transaction } from "../transaction.js";
 
-/** A program's wish to be started by an event: data, because whoever emits has no code. */
+/** A program's request to be started by an event: data, because the caller that emits has no code. */
 export interface Subscription {
-  /** Made of stack, program, event and filter: the same wish has the same id wherever it is declared. */
+  /** Derived from stack, program, event and filter: the same request has the same id wherever it is declared. */
   readonly id: string;
-  /** Of its keys and of its subjects: the same in all stacks, or its id, when it wants one run in each of them. */
+  /** The scope of its keys and subjects: the same in all stacks, or its id when it starts one run in each stack. */
   readonly scope: string;
   readonly env: string;
   /** Only events that are emitted in this stack; null: in none. */
@@ -21,13 +21,13 @@ export interface Subscription {
   readonly version: string | null;
   /** Alternatives; empty: every event. */
   readonly where: readonly Filter[];
-  /** A path into the payload; only of one that is debounced. */
+  /** A path into the payload; only for a debounced subscription. */
   readonly subject: readonly string[] | null;
   readonly debounceMs: number | null;
-  /** How long the same event starts nothing again. */
+  /** How long a repeated event starts nothing. */
   readonly lifetime: KeyLifetime;
   readonly crashLimit: number;
-  /** Of the program: while it is open, events start nothing. */
+  /** The circuit breaker of the program: while it is open, events start nothing. */
   readonly breaker: BreakerRule | null;
 }
 
@@ -37,9 +37,9 @@ export interface Declaration {
   readonly env: string;
   /** All of this node's. */
   readonly subscriptions: readonly Subscription[];
-  /** The ids of those that it had declared and does not wish any more. */
+  /** The ids of those that it had declared and no longer requests. */
   readonly withdrawn?: readonly string[];
-  /** At a node's start what it declares counts; afterwards it only puts back what is missing. */
+  /** True at a node's start: its declaration overrides the stored one. Afterwards a node only restores missing subscriptions. */
   readonly starting: boolean;
 }
 
@@ -56,30 +56,30 @@ export interface Matched extends Subscription {
   readonly limits: readonly LimitRule[];
 }
 
-/** Whether what it starts is there once in each stack; otherwise once for the env. */
+/** Whether it starts one run in each stack; otherwise one for the env. */
 export function isPerStack({ id, scope }: Pick<Subscription, "id" | "scope">): boolean {
   return id === scope;
 }
 
-/** Whether a run of it can be made by knowing no more than the event. */
+/** Whether its run can be created from the event alone. */
 export function isPlain({ debounceMs, breaker, limits }: Matched): boolean {
   return debounceMs === null && breaker === null && limits.length === 0;
 }
 
-/** A node that was not heard of for so long no longer counts among those that declare. One that hangs for a moment does. */
+/** A node that gave no sign of life for this time no longer counts as declaring. One that hangs for a moment does. */
 export const FORGOTTEN_AFTER_MS = 60_000;
 
 export interface SubscriptionStore {
   /**
-   * Adds and changes subscriptions, and removes those that no node declares although a live one is there that has their
-   * program. With no live node they stay: events are accepted for when one comes. Answers how many were removed.
+   * Adds and changes subscriptions, and removes those that no node declares although a live node has their program. Without
+   * such a node they stay: events are accepted for the next node that starts. Returns how many were removed.
    */
   subscribe(declaration: Declaration): Promise<number>;
 
   /** By env and id. */
   subscriptions(env: string): Promise<readonly Subscription[]>;
 
-  /** Who is to be started by each of these events, by id. Reads only. */
+  /** The subscriptions that each of these events matches, by id. Reads only. */
   match(
     events: readonly EventToMatch[],
     options?: { readonly tx?: Transaction },

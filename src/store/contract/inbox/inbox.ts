@@ -1,12 +1,12 @@
-// What others tell a run: signals, decisions, children that ended, a cancel request. Outsiders insert here and
-// never touch the run's journal; its holder moves messages into the journal in its own commit.
+// The inbox of a run: signals, decisions, ends of children, a cancel request. Senders insert here and never touch the run's
+// journal; its holder moves messages into the journal in its own commit.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { HoldfastError } from "../../../kernel/error.js";
 import type { EndedState } from "../../../kernel/run/run-state.js";
 import type { Transaction } from "../transaction.js";
 
-/** `pause` is the store's own: it tells the holder to give the run back, and the row decides what becomes of it. */
+/** `pause` is sent by the store alone: it asks the holder to hand the run back, and the row decides which state the run gets. */
 export type MessageKind = "signal" | "decision" | "timeout" | "cancel" | "child" | "pause";
 
 export interface NewMessage {
@@ -37,14 +37,14 @@ export type SendAnswer =
     }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" }
-  /** It cannot be stored; its neighbours were not affected. */
+  /** It cannot be stored; the other messages of the call are not affected. */
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface InboxStore {
-  /** Kept when they come before the wait; wakes a parked run. With a transaction: only INSERTs, wakes after. */
+  /** Stores messages, also before the run waits for them, and wakes a parked run. With a transaction: only INSERTs, wakes after. */
   send(messages: readonly NewMessage[], options?: { readonly tx?: Transaction }): Promise<readonly SendAnswer[]>;
 
-  /** What the holder has not taken into the journal yet, in order of acceptance. */
+  /** The messages that the holder has not moved into the journal yet, in order of acceptance. */
   unread(runId: string): Promise<readonly Message[]>;
 }
 

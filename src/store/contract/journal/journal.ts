@@ -6,7 +6,7 @@ import type { RunState } from "../../../kernel/run/run-state.js";
 
 export interface JournalEntry {
   readonly seq: number;
-  /** The claim under which it was written; 0 for what the store itself wrote (start, cancel, dead letter). */
+  /** The claim under which it was written; 0 for entries of the store itself (start, cancel, dead letter). */
   readonly epoch: number;
   readonly kind: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface JournalPage {
   readonly baseSeq: number;
 }
 
-/** One entry of another run: its input, or what it ended with. */
+/** One entry of another run: its input, or its end. */
 export interface Peek {
   readonly runId: string;
   readonly what: "start" | "end";
@@ -34,18 +34,18 @@ export interface Peeked {
   readonly entry: JournalEntry | null;
 }
 
-/** What a task was given, told with its claim: one trip less before it can begin. Only what is short; the rest is asked for. */
+/** The input of a task, returned with its claim to save a round trip. Only short entries; the task reads the others. */
 export interface Given extends Peek, Peeked {
   readonly entry: JournalEntry;
 }
 
-/** Of a task with more needs than that none is told, and none with more bytes than that: a claim is a short answer. */
+/** A claim includes no results for a task with more needs than this, and no result of more bytes than this, to keep its answer short. */
 export const GIVEN = { needs: 8, bytes: 2000 };
 
 export interface JournalStore {
   /**
    * The entries of the current generation with `seq > after`, in order (all of them, or `limit`).
-   * Throws `JournalCorrupt` on a gap; answers null when there is no such run.
+   * Throws `JournalCorrupt` on a gap; returns null when there is no such run.
    */
   read(runId: string, options?: { readonly after?: number; readonly limit?: number }): Promise<JournalPage | null>;
 
@@ -53,7 +53,7 @@ export interface JournalStore {
   peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]>;
 }
 
-/** An entry of the log is missing. Nothing is guessed and nothing executed: the run ends dead, for a person to look at. */
+/** An entry of the journal is missing. Nothing is guessed and nothing executed: the run ends dead, for a person to examine. */
 export class JournalCorrupt extends HoldfastError {
   readonly code = "JOURNAL_CORRUPT";
   readonly runId: string;

@@ -1,5 +1,5 @@
-// Named leases: a time-limited right that is not about a run. Same epochs and tokens as claims. Epochs of a key rise for ever, also when
-// clean-up has removed the key in between; then they may leave numbers out.
+// Named leases: a time-limited right that does not belong to a run. Same epochs and tokens as claims. The epochs of a key only rise,
+// even when clean-up has removed the key in between; then they may skip numbers.
 
 export interface Lease {
   readonly key: string;
@@ -32,11 +32,11 @@ export interface AcquireRequest {
 
 export type AcquireAnswer =
   | { readonly outcome: "acquired"; readonly lease: Lease }
-  /** Taken from an owner whose lease was over. */
+  /** Taken from an owner whose lease had expired. */
   | { readonly outcome: "stolen"; readonly lease: Lease; readonly previousOwner: string }
   | { readonly outcome: "busy"; readonly owner: string; readonly leftMs: number };
 
-/** Which lease a write is made under: all of it stands in the write's predicate. */
+/** The lease that a write is made under: all of it is in the write's predicate. */
 export interface LeaseFence {
   readonly env: string;
   readonly key: string;
@@ -46,15 +46,15 @@ export interface LeaseFence {
 
 export interface LeaseStore {
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;
-  /** False: lost. Also after the lease was over, as long as nobody took it. */
+  /** False: lost. Also renews an expired lease, as long as no other owner took it. */
   renew(fence: LeaseFence, leaseMs: number): Promise<boolean>;
   complete(fence: LeaseFence): Promise<boolean>;
   fail(fence: LeaseFence, detail: string): Promise<boolean>;
-  /** Gives it up at once: anybody may acquire it, the attempt is not counted. */
+  /** Releases it at once: any owner may acquire it, the attempt is not counted. */
   release(fence: LeaseFence): Promise<boolean>;
-  /** Whether it is held under this fence and its time is not over. */
+  /** Whether it is held under this fence and has not expired. */
   owns(fence: LeaseFence): Promise<boolean>;
-  /** Frees claimed leases whose time is over, oldest first; the next acquire is a steal. */
+  /** Frees claimed leases that have expired, oldest first; the next acquire is a steal. */
   reclaimExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly LeaseRecord[]>;
   get(env: string, key: string): Promise<LeaseRecord | null>;
 }

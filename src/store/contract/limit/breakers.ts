@@ -1,7 +1,7 @@
-// Circuit breakers: a program whose runs fail one after the other is started by triggers no more, until one run has tried.
+// Circuit breakers: triggers no longer start a program whose runs fail one after the other, until one run has tried.
 //
-// Nothing is counted: the state is read from how the program's runs have ended, so it is the same for everybody, survives
-// every crash and takes nothing from the path of a run. Only who may try is kept.
+// Nothing is counted: the state is read from how the program's runs have ended, so it is the same for every node, survives
+// every crash and adds nothing to the path of a run. Only the run that may try is stored.
 
 import type { BreakerRule } from "../../../kernel/breaker-rule.js";
 import type { Transaction } from "../transaction.js";
@@ -12,13 +12,13 @@ export interface BreakerQuestion extends BreakerRule {
 }
 
 export interface BreakerRecord {
-  /** `half-open`: its time is over, and one run may try. */
+  /** `half-open`: its open time has ended, and one run may try. */
   readonly state: "closed" | "open" | "half-open";
   /** Failures since the last success, up to the threshold. */
   readonly failures: number;
-  /** The failure that opened it, or keeps it open: another for each try. Null while it is closed. */
+  /** The failure that opened it, or keeps it open: a different one after each try. Null while it is closed. */
   readonly opening: string | null;
-  /** Which try is next; null while nobody may. */
+  /** Which try is next; null while no run may try. */
   readonly probe: number | null;
 }
 
@@ -31,17 +31,17 @@ export interface ProbeRequest {
   readonly runId: string;
 }
 
-/** A try whose run is not there after so long was never begun: another may. */
+/** A try whose run does not exist after this time was never begun: another run may try. */
 export const PROBE_GRACE_MS = 10_000;
 
 export interface BreakerStore {
-  /** Answers stand in the order of the questions. */
+  /** Answers are in the order of the questions. */
   read(
     questions: readonly BreakerQuestion[],
     options?: { readonly tx?: Transaction },
   ): Promise<readonly BreakerRecord[]>;
 
-  /** True for one caller: its run may try. The same request repeated is answered the same. With a transaction: an INSERT. */
+  /** True for one caller: its run may try. A repeated request gets the same answer. With a transaction: an INSERT. */
   takeProbe(request: ProbeRequest, options?: { readonly tx?: Transaction }): Promise<boolean>;
 
   /** Whether this run was let through to try. */

@@ -1,4 +1,4 @@
-// Queues: the names that runs wait under. A paused one hands out no more work; what runs goes on.
+// Queues: the names that runs wait under. A paused queue hands out no more runs; running ones continue.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 
@@ -6,7 +6,7 @@ export interface QueueRecord {
   readonly queue: string;
   /** Runs that have not ended, by state. */
   readonly counts: Readonly<Partial<Record<RunState, number>>>;
-  /** How long the run that has waited longest could have been claimed; null when none can. */
+  /** How long the oldest claimable run has been claimable; null when there is none. */
   readonly oldestWaitingMs: number | null;
   /** Since when, and by whom. */
   readonly paused: { readonly at: number; readonly by: string } | null;
@@ -16,6 +16,6 @@ export interface QueueStore {
   /** From now on no run of this queue is claimed. Pausing it again changes nothing. */
   pause(env: string, queue: string, by: string): Promise<void>;
   resume(env: string, queue: string): Promise<void>;
-  /** Those with runs that have not ended, and those that are paused, by name. */
+  /** Queues with runs that have not ended, and paused queues, by name. */
   list(env: string): Promise<readonly QueueRecord[]>;
 }

@@ -1,11 +1,11 @@
-// What one step of an instance leaves behind: events, timers, messages to other instances and effects.
+// Changes of an instance: the events, timers, events for other instances and effects that one step writes.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { HoldfastError } from "../../../kernel/error.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import type { Transaction } from "../transaction.js";
 
-/** Only an active one takes events. */
+/** Only an active instance accepts events. */
 export const INSTANCE_STATUSES = ["active", "done", "error", "stopped"] as const;
 
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
@@ -21,39 +21,39 @@ export interface NewInstanceEvent {
   readonly by: string | null;
 }
 
-/** `after`: of a state, while it is not left. `raise`: of an action. `sent`: an event from somebody else. */
+/** `after`: of a state, until the instance leaves it. `raise`: of an action. `sent`: an event from another instance or a caller. */
 export type TimerKind = "after" | "raise" | "sent";
 
 export interface NewTimer {
   /** The same timer set again has the same id: it is replaced. */
   readonly id: string;
-  /** The sequence at which it was set, for an `after` that is when its state was entered. */
+  /** The sequence at which it was set; for an `after`, the sequence at which its state was entered. */
   readonly generation: number;
   readonly kind: TimerKind;
   /** For people: `after 30m in pending`. */
   readonly name: string;
-  /** What it stands for. The store does not look into it. */
+  /** The event that it delivers. The store does not look into it. */
   readonly payload: Payload;
   readonly delayMs: number;
 }
 
 /** An event for another instance, delivered once, when its time has come. */
 export interface NewTold {
-  /** Told again by an append it is replaced; told again by `tell` it is told once, and is then the key of its event. */
+  /** The id of one event: an append with the same id replaces it; `tell` with the same id delivers it once, and the id is then the key of its event. */
   readonly id: string;
-  /** Of `tell` 0; of an append the sender's sequence. */
+  /** 0 for `tell`; the sender's sequence for an append. */
   readonly generation: number;
   readonly instanceKey: string;
-  /** Where it waits if the instance is not there yet; else it waits where the instance does. */
+  /** The group it waits in while the instance does not exist; otherwise it waits in the instance's group. */
   readonly group: RunGroup;
   readonly name: string;
   readonly payload: Payload;
   readonly delayMs: number;
 }
 
-/** What one step of an instance leaves behind. */
+/** What one step of an instance writes. */
 export interface Change {
-  /** Drawn by the caller: the same change sent again finds itself. */
+  /** Drawn by the caller: the same change sent again is recognised. */
   readonly token: string;
   /** At least one. */
   readonly events: readonly NewInstanceEvent[];
@@ -69,10 +69,10 @@ export interface Change {
 }
 
 export interface NewInstance extends Change {
-  /** Made of env, machine and id: see instanceKey. */
+  /** Derived from env, machine and id: see instanceKey. */
   readonly key: string;
   readonly id: string;
-  /** Where its timers are looked for: env, stack and the machine's name as queue and program, no version. */
+  /** The group of its timers: env, stack and the machine's name as queue and program, no version. */
   readonly group: RunGroup;
   readonly snapshot: Payload;
   /** Hash of the input: the same id with another input is another instance. */
@@ -85,7 +85,7 @@ export interface Append extends Change {
   readonly key: string;
   readonly group: RunGroup;
   readonly expectedSeq: number;
-  /** Timers that are over with this: those that fire must be there in this generation, or nothing is written. */
+  /** Timers that end with this change: those that fire must exist in this generation, or nothing is written. */
   readonly fired: readonly { readonly id: string; readonly generation: number }[];
   /** Not to be set in the same append. */
   readonly cancelled: readonly string[];
@@ -93,7 +93,7 @@ export interface Append extends Change {
 
 export type CreateAnswer =
   | { readonly outcome: "created" }
-  /** The same id and input was there before. */
+  /** An instance with the same id and input existed before. */
   | { readonly outcome: "existing" }
   /** The id is taken, with another input. */
   | { readonly outcome: "conflict" }
@@ -105,7 +105,7 @@ export type AppendAnswer =
   | { readonly outcome: "recorded"; readonly seq: number }
   /** The row was locked by another statement: send it again. */
   | { readonly outcome: "busy" }
-  /** Somebody was faster: the sequence as it is. Also when a timer that fires is no longer there. */
+  /** Another append was first: the current sequence. Also when a timer that fires no longer exists. */
   | { readonly outcome: "moved"; readonly seq: number }
   /** One of the events' keys was accepted before. */
   | { readonly outcome: "taken"; readonly keys: readonly string[] }
@@ -120,12 +120,12 @@ export type TellAnswer =
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface InstanceChanges {
-  /** With a transaction: only INSERTs. Answers stand in the order of the instances. */
+  /** With a transaction: only INSERTs. Answers are in the order of the instances. */
   create(instances: readonly NewInstance[], options?: { readonly tx?: Transaction }): Promise<readonly CreateAnswer[]>;
 
-  /** At most one for each instance in a call. Answers stand in the order of the appends. */
+  /** At most one for each instance in a call. Answers are in the order of the appends. */
   append(appends: readonly Append[]): Promise<readonly AppendAnswer[]>;
 
-  /** With a transaction: only INSERTs. Answers stand in the order of the events. */
+  /** With a transaction: only INSERTs. Answers are in the order of the events. */
   tell(told: readonly NewTold[], options?: { readonly tx?: Transaction }): Promise<readonly TellAnswer[]>;
 }

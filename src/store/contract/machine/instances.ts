@@ -14,7 +14,7 @@ export interface InstanceRecord {
   readonly seq: number;
   readonly value: string;
   readonly redact: readonly string[];
-  /** Why no node can go on with it; null when that is not known. */
+  /** Why no node can continue it; null when no reason is known. */
   readonly problem: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -53,12 +53,12 @@ export interface InstanceRecords {
   /** Events after a sequence, in order. */
   events(key: string, options: { readonly after: number; readonly limit: number }): Promise<readonly InstanceEvent[]>;
 
-  /** Says why no node can go on with an instance, until somebody does. Nothing when it is at another sequence. */
+  /** Stores why no node can continue an instance, until a node does. Changes nothing when the instance is at another sequence. */
   note(key: string, seq: number, problem: string): Promise<boolean>;
 
   /** Newest first, by pages. */
   list(filter: InstanceFilter, page: { readonly limit: number; readonly before?: string }): Promise<InstancePage>;
 
-  /** Deletes ended instances with their events and timers. Answers how many. */
+  /** Deletes ended instances with their events and timers. Returns how many. */
   prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 }

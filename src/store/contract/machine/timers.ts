@@ -13,7 +13,7 @@ export interface TimerRecord {
   readonly name: string;
   readonly payload: Payload;
   readonly dueAt: number;
-  /** When it is looked at next: later than due after a failure, or while somebody has taken it. */
+  /** When it is tried next: later than due after a failure, or while a node has claimed it. */
   readonly tryAt: number;
   readonly attempts: number;
   readonly state: "pending" | "dead";
@@ -25,31 +25,31 @@ export interface TimerClaim {
   readonly groups: readonly RunGroup[];
   /** Of each group. */
   readonly limit: number;
-  /** How long nobody else takes them. */
+  /** How long no other node can claim them. */
   readonly leaseMs: number;
-  /** Taken so often without an end, a timer is dead. */
+  /** Claimed this often without being settled, a timer is dead. */
   readonly mostAttempts: number;
 }
 
 export interface ClaimedTimers {
   /** The store's clock. */
   readonly now: number;
-  /** In order of their deadlines. Counted as attempts, those that died of it included (`dead`). */
+  /** In order of their deadlines. Each claim counts as an attempt; includes those that are dead because of it (`dead`). */
   readonly timers: readonly TimerRecord[];
-  /** Those that they are for, as of the same moment. */
+  /** The instances that they belong to, as of the same moment. */
   readonly instances: readonly LoadedInstance[];
   /**
-   * How long until the next one is to be looked at; null when there is none, 0 when as many as allowed were taken: there may be more.
-   * Of those that somebody has, the first count, as many as allowed: each is free again after its lease.
+   * How long until the next timer is to be tried; null when there is none, 0 when as many as allowed were claimed: there may be more.
+   * Of the timers that a node has claimed, the first count, as many as allowed: each is free again after its lease.
    */
   readonly nextMs: number | null;
 }
 
-/** What becomes of a timer that was not fired. Nothing, when it is of another generation by now, or was taken again. */
+/** What happens to a timer that was not fired. Nothing, when it is of another generation by now, or was claimed again. */
 export interface TimerSettlement {
   readonly id: string;
   readonly generation: number;
-  /** As it was taken. */
+  /** As it was claimed. */
   readonly attempts: number;
   /** `retry`: after a while. `keep`: after a while, and no attempt counts. `untried`: after a while, and this attempt does not count. */
   readonly as: "retry" | "keep" | "untried" | "dead" | "drop";
@@ -62,12 +62,12 @@ export interface InstanceTimers {
   /** By deadline. */
   timers(key: string): Promise<readonly TimerRecord[]>;
 
-  /** Raises their attempts: what kills its process is counted before it can. */
+  /** Raises their attempts: a timer that kills its process is counted before it can. */
   claimTimers(claim: TimerClaim): Promise<ClaimedTimers>;
 
-  /** Answers how many were as they had been taken. */
+  /** Returns how many were still as they had been claimed. */
   settleTimers(settlements: readonly TimerSettlement[]): Promise<number>;
 
-  /** Dead timers of the instance are pending again. Answers how many. */
+  /** Makes dead timers of the instance pending again. Returns how many. */
   retryTimers(key: string): Promise<number>;
 }

@@ -1,18 +1,18 @@
-// Attending: a node that is there is told of work at once, and is missed at once when it dies.
+// Attendance: an attending node is notified of work at once, and other nodes notice its death at once.
 
 import type { Overflow } from "../../../kernel/run/new-run.js";
 
 export interface Attendee {
   readonly incarnation: string;
-  /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
+  /** There may be work in these groups. Losing every such call costs latency, never work. */
   readonly onHint: (groupIds: readonly number[]) => void;
-  /** These runs were asked to stop: their holder looks into their inboxes now. A hint, as the other. */
+  /** These runs were asked to stop: their holder reads their inboxes now. A lost call costs latency only. */
   readonly onCalled?: (runIds: readonly string[]) => void;
-  /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
+  /** A caller's transaction has stored something that housekeeping finds: a message to a parked run, a run to be admitted. */
   readonly onNews?: () => void;
-  /** Its presence was lost, or is back: others miss it meanwhile. */
+  /** Its presence was lost, or is back: in between it counts as missing. */
   readonly onPresence?: (held: boolean) => void;
-  /** Runs that found no place under a limit and could not wait; told once, in the process whose call found it. */
+  /** Runs that found no place under a limit and could not wait; reported once, in the process whose call found it. */
   readonly onSkipped?: (runs: readonly SkippedRun[]) => void;
 }
 
@@ -23,7 +23,7 @@ export interface SkippedRun {
 }
 
 export interface Attendance {
-  /** Whether its death is seen before its lease is over. False behind a transaction pooler. */
+  /** Whether its death is noticed before its lease expires. False behind a transaction pooler. */
   readonly seen: boolean;
   /** After its registration was repeated, because the store had lost it, or when the store does not know its presence. */
   again(): Promise<void>;

@@ -1,16 +1,16 @@
-// Housekeeping: what every node does for all nodes of its env, once a second. A beat is one cheap statement; it answers which of
-// the other parts have anything to do. Each part is a call of its own, so that none of them waits for another.
+// Housekeeping: what every node does for all nodes of its env, once a second. A heartbeat is one cheap statement; it returns
+// which of the other parts have work to do. Each part is a separate call, so that none of them waits for another.
 
 import type { ModeState } from "../../../kernel/node-mode.js";
 
 /** A node that judges others. */
 export interface Witness {
   readonly incarnation: string;
-  /** Only nodes and runs of this env are looked at. */
+  /** Only nodes and runs of this env are examined. */
   readonly env: string;
   /** How long it has been in contact with the store without a gap, by its own clock. */
   readonly watchedMs: number;
-  /** That began with a failure of its own: others may have had the same, and need time to come back. */
+  /** The contact began after a failure of its own: other nodes may have had the same failure, and need time to recover. */
   readonly troubled: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface HouseRound extends Witness {
 export interface HouseReport {
   /** False: this incarnation is not registered (any more). */
   readonly registered: boolean;
-  /** Its own presence is held; false also for a node that attends nowhere. */
+  /** Its own presence is held; false also for a node that does not attend. */
   readonly present: boolean;
-  /** Claims are to be taken back: `reclaim`. */
+  /** Claims are to be reclaimed: `reclaim`. */
   readonly orphans: boolean;
-  /** Parked runs may have to wake up: `runs.wakeParked`. */
+  /** Parked runs may be due: `runs.wakeParked`. */
   readonly due: boolean;
   /** Runs that it holds and whose inbox has unread messages; empty unless it is alone. */
   readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
@@ -34,11 +34,11 @@ export interface HouseReport {
   readonly peers: number;
   /** Held runs are due: `runs.admit`. */
   readonly held: boolean;
-  /** In which mode this node is to be; null while it is not registered. */
+  /** The mode that this node is to be in; null while it is not registered. */
   readonly mode: ModeState | null;
-  /** Runs that nobody took in time are to be ended: `runs.expireDeferred`. */
+  /** Deferred runs that no node took in time are to be ended: `runs.expireDeferred`. */
   readonly overdue: boolean;
-  /** Runs that some code does not fit are to be looked at: `runs.reviewMisfits`. */
+  /** Runs that some code does not fit are to be examined: `runs.reviewMisfits`. */
   readonly misfits: boolean;
   /** How long until the next parked or held run is due, or a node that is missing is gone; null when none has a deadline. */
   readonly nextWakeMs: number | null;

@@ -1,4 +1,4 @@
-// Nodes: the processes that run Holdfast, each start with an incarnation of its own.
+// Nodes: the processes that run Holdfast. Each start has its own incarnation.
 
 import type { ModeChange, ModeState, NodeMode } from "../../../kernel/node-mode.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -22,39 +22,39 @@ export interface NodeRegistration {
   /** The groups of its programs, by their numbers. */
   readonly serves?: readonly number[];
   readonly executors?: readonly NodeExecutor[];
-  /** The only node of its env and stack: it renews nothing, and is registered only while no other lives there. */
+  /** The only node of its env and stack: it renews nothing, and is registered only while no other live node is there. */
   readonly alone?: boolean;
-  /** The mode it starts in, unless another was kept for its identity. Default: full. */
+  /** The mode it starts in, unless another was stored for its identity. Default: full. */
   readonly mode?: NodeMode;
   /** How often it gives a sign of life. */
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
   readonly leaseMs?: number;
-  /** How long its presence may be missing before others take it for gone. */
+  /** How long its presence may be missing before other nodes count it as gone. */
   readonly presenceGraceMs?: number;
-  /** False: claims of the dead whose place it takes are not taken back but end now, and are left to whoever decides on each. */
+  /** False: claims of the dead nodes that it replaces are not reclaimed; their leases end now, and a caller decides on each. */
   readonly takesBack?: boolean;
 }
 
-/** A node is heard of in each heartbeat; after three without, it is taken for gone. */
+/** Every heartbeat is a sign of life; a node that misses three counts as gone. */
 export const MISSED_HEARTBEATS = 3;
-/** For a node that did not say how often it beats, and how long its presence may be missing. */
+/** For a node that did not state its heartbeat interval and how long its presence may be missing. */
 export const UNSAID_HEARTBEAT_MS = 5_000;
 export const UNSAID_GRACE_MS = 1_000;
 
-// A node is gone when its presence has been missing for its grace and nothing was heard of it for its silence; both by its own
-// registered settings, and only for a witness that has watched for as long.
-/** Its silence: its grace, or so many of its heartbeats where that is longer. */
+// A node is gone when its presence has been missing for its grace and it has given no sign of life for its silence; both by its
+// own registered settings, and only for a witness that has watched for as long.
+/** The silence of a node: its grace, or this number of its heartbeats where that is longer. */
 export const SILENT_HEARTBEATS = 2;
 /** How much longer both are after a restart of the server, when the witness's own connection broke, or many vanished at once. */
 export const TROUBLE_FACTOR = 3;
 export const MANY_LOST = 2;
-/** A lease that is over counts only for a witness that has watched for so many of the holder's heartbeats. */
+/** An expired lease counts only for a witness that has watched for this number of the holder's heartbeats. */
 export const WATCHED_HEARTBEATS = 3.5;
-/** For a holder that is not registered, or did not say how often it beats. */
+/** For a holder that is not registered, or did not state its heartbeat interval. */
 export const UNSAID_WATCH_MS = 1_000;
 
-/** Another node, in whose way a registration would be. */
+/** Another node that a registration conflicts with. */
 export interface Rival {
   readonly incarnation: string;
   readonly identity: string;
@@ -63,11 +63,11 @@ export interface Rival {
 }
 
 export type RegisterAnswer =
-  /** `mode`: what it starts in, kept for its identity or given. `reclaimed`: what the dead held whose place it takes, waiting again. */
+  /** `mode`: the mode it starts in, stored for its identity or given. `reclaimed`: the claims of the dead nodes it replaces. */
   | { readonly outcome: "registered"; readonly mode: ModeState; readonly reclaimed: readonly Reclaimed[] }
-  /** It asks to be alone and another lives in its env and stack, or one that lives there is alone. */
+  /** It asks to be alone and another node is alive in its env and stack, or a live node there is alone. */
   | { readonly outcome: "refused"; readonly by: Rival }
-  /** This incarnation has stopped, or was replaced by one that took it for dead. */
+  /** This incarnation has stopped, or was replaced by one that found it dead. */
   | { readonly outcome: "stopped" };
 
 export interface NodeRecord
@@ -79,9 +79,9 @@ export interface NodeRecord
   readonly serves: readonly RunGroup[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;
-  /** Those of which it takes runs now, in its mode. */
+  /** The groups of which it takes runs now, in its mode. */
   readonly claims: readonly RunGroup[];
-  /** Those of them of which other limits or another recovery hold than its code declares: a newer node declares them. */
+  /** Those of them to which other limits or another recovery apply than its code declares: a newer node declares them. */
   readonly overruled: readonly RunGroup[];
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
@@ -89,7 +89,7 @@ export interface NodeRecord
   readonly startedAt: number;
   readonly seenAt: number;
   readonly stoppedAt: number | null;
-  /** Not stopped, and heard of within three heartbeats on the store's clock. */
+  /** Not stopped, and a sign of life within three heartbeats on the store's clock. */
   readonly alive: boolean;
   /** Runs it holds now. */
   readonly holds: number;
@@ -103,17 +103,17 @@ export interface ModeChangeOptions {
 
 export interface NodeStore {
   /**
-   * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
-   * alone from everybody in its env and stack who does not live.
+   * A start under the identity of a node that is known to be dead reclaims that node's claims at once. A node that is alone
+   * reclaims those of every node in its env and stack that is not alive.
    */
   register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */
   heartbeat(incarnation: string): Promise<boolean>;
-  /** Told by a node when its mode or its programs change: the groups of which it takes runs from now on. */
+  /** Called by a node when its mode or its programs change: the groups of which it takes runs from now on. */
   claimsFrom(incarnation: string, groupIds: readonly number[]): Promise<void>;
   /**
-   * For one live node; it hears of it within a second. `keep`: mode and overrides as they are then also hold for later
-   * starts under the same identity. Answers what holds now; null: no such node, or it has stopped.
+   * For one live node, which learns of it within a second. `keep`: the resulting mode and overrides also apply to later starts
+   * under the same identity. Returns what applies now; null: no such node, or it has stopped.
    */
   changeMode(incarnation: string, change: ModeChange, options: ModeChangeOptions): Promise<ModeState | null>;
   /** An orderly end. */

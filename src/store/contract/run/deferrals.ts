@@ -1,18 +1,18 @@
-// Deferred runs: started by a node that leaves the work to others.
+// Deferred runs: started by a node that leaves the work to other nodes.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 
-/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+/** The life of a deferral: pending until a node takes it, then claimed; it ends with its run, or expires. The stack is its group's. */
 export interface Deferral {
   /** The node that asked. */
   readonly by: string;
   readonly expiresAt: number | null;
-  /** Who took it first, by incarnation, and when. */
+  /** The incarnation that took it first, and when. */
   readonly takenBy: string | null;
   readonly takenAt: number | null;
 }
 
-/** A deferred run that nobody took in time. */
+/** A deferred run that no node took in time. */
 export interface ExpiredRun {
   readonly runId: string;
   readonly program: string;
@@ -21,7 +21,7 @@ export interface ExpiredRun {
   readonly by: string;
 }
 
-/** Why a deferred run was cancelled that nobody took. */
+/** The reason for the cancellation of a deferred run that no node took. */
 export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
 
 export interface StackQuery {
@@ -35,12 +35,12 @@ export interface StackQuery {
 }
 
 export interface RunDeferrals {
-  /** Cancels deferred runs of an env that no node took in time. Answers them. */
+  /** Cancels deferred runs of an env that no node took in time. Returns them. */
   expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**
-   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
-   * is left to whoever offers. Reads only.
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: runs that were started
+   * there are left to any node that offers to take them. Reads only.
    */
   unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
 }

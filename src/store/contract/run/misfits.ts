@@ -10,7 +10,7 @@ export interface Misfit {
 export interface MisfitReview {
   readonly env: string;
   readonly limit: number;
-  /** Only quarantined runs that this incarnation may try, whenever they were last looked at: it has just come. */
+  /** Only quarantined runs that this incarnation may try, whenever they were last examined: it has just started. */
   readonly newcomer?: string;
 }
 
@@ -21,18 +21,18 @@ export interface MisfitReviewed {
   readonly outcome: "lifted" | "quarantined";
 }
 
-/** Housekeeping looks at a run again after this time. */
+/** Housekeeping examines a run again after this time. */
 export const LOOK_AGAIN_MS = 2_000;
 
-/** Why a run was quarantined that waited when the last node left which had not been tried. */
+/** The reason for quarantining a run that waited when the last node left whose code had not been tried. */
 export const NO_FITTING_NODE = "NO_FITTING_NODE";
 
-/** What a run's misfits are compared with: by which names a node may be among them. */
+/** The names under which a node may be listed in a run's misfits. */
 export function namesOf(build: string | null | undefined, incarnation: string): readonly string[] {
   return build === null || build === undefined ? [incarnation] : [build, incarnation];
 }
 
-/** Entries that say nothing of whose code the journal fits: also a node whose code does not fit writes them. */
+/** Entries that do not show whose code the journal fits: a node whose code does not fit writes them, too. */
 export const ANYBODYS_ENTRIES: readonly string[] = ["take", "misfit", "handed-back"];
 
 /** The last entry of a run that was quarantined without being claimed. */
@@ -46,7 +46,7 @@ export function noFittingNode(builds: readonly string[]): Readonly<Record<string
 
 export interface RunMisfits {
   /**
-   * Looks at runs that some code does not fit: quarantined ones that a live node has not tried are claimable again, and waiting
+   * Examines runs that some code does not fit: quarantined ones that a live node has not tried are claimable again, and waiting
    * ones that every live node of their group has tried are quarantined. Bounded, within one env. Executes nothing.
    */
   reviewMisfits(review: MisfitReview): Promise<readonly MisfitReviewed[]>;

@@ -24,10 +24,10 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
-  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  /** How often it was reclaimed from an owner that died or hung, and from which incarnation last. */
   readonly recoveries: number;
   readonly recoveredFrom: string | null;
-  /** Not null: a node started it that leaves the work to others. */
+  /** Not null: it was started by a node that leaves the work to other nodes. */
   readonly deferred: Deferral | null;
   /** Not null: code that was tried in this generation does not fit its journal. */
   readonly misfit: Misfit | null;
@@ -39,11 +39,11 @@ export interface RunRecord {
   readonly archivedAt: number | null;
 }
 
-/** What a caller that waits for a run has to know of it. */
+/** The part of a run that a waiting caller needs. */
 export interface RunGlance {
   readonly state: RunState;
   readonly seq: number;
-  /** What it ended with, when that is short; null: it has not ended, or `journal.peek` has to be asked. */
+  /** Its last entry, when that is short; null: it has not ended, or `journal.peek` has to read it. */
   readonly end: JournalEntry | null;
   /** Builds whose code does not fit its journal; null: there are none. */
   readonly misfits: readonly string[] | null;
@@ -76,9 +76,9 @@ export interface RunRecords {
 
   count(filter: RunFilter): Promise<Readonly<Partial<Record<RunState, number>>>>;
 
-  /** Puts ended runs aside: their keys are free again. Answers how many. */
+  /** Archives ended runs: their keys are free again. Returns how many. */
   archive(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 
-  /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Answers how many. */
+  /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Returns how many. */
   prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 }

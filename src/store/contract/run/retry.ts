@@ -28,8 +28,8 @@ export function isRetryable(state: RunState): boolean {
 
 export interface RunRetries {
   /**
-   * Opens failed, dead and quarantined runs again, with those of their tasks that did not succeed: of the skipped ones only
-   * those behind another that is opened. From the start, a run begins anew with new tasks. Answers stand in the order of the ids.
+   * Retries failed, dead and quarantined runs, with those of their tasks that did not succeed: of the skipped tasks only those
+   * behind another that is retried. From the start, a run begins again with new tasks. Answers are in the order of the ids.
    */
   retry(runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]>;
 }

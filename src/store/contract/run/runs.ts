@@ -1,4 +1,4 @@
-// Runs: inserted once, claimed by one holder at a time, moved on only by that holder's fenced commits. One file per noun; joined here.
+// Runs: inserted once, claimed by one holder at a time, advanced only by that holder's fenced commits. One file per noun; joined here.
 // Every operation is atomic and may be repeated after an unanswered COMMIT.
 
 import type { RunClaims } from "../claim/claiming.js";

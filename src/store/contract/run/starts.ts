@@ -11,10 +11,10 @@ export type InsertAnswer =
   | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
 
 export interface RunStarts {
-  /** The numbers of these groups, in the same order; made when new. */
+  /** The numbers of these groups, in the same order; created when new. */
   groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
 
-  /** With a transaction: only INSERTs, visible when the caller commits. Answers stand in the order of the runs. */
+  /** With a transaction: only INSERTs, visible when the caller commits. Answers are in the order of the runs. */
   insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
 
   /** The dedupe key a run was started under; null: none, or it is free again. */

@@ -11,7 +11,7 @@ export type CancelAnswer =
 
 export type PauseAnswer =
   | { readonly outcome: "paused" }
-  /** It, or a task of it, is running: its holder was told to stop. */
+  /** The run, or a task of it, is running: its holder was asked to stop. */
   | { readonly outcome: "requested" }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" };
@@ -22,7 +22,7 @@ export interface StopProgress {
   readonly state: RunState;
   /** Of it and its tasks: those that are running. */
   readonly running: number;
-  /** Of it and its tasks: those that have the request in their inbox and have not taken it in. */
+  /** Of it and its tasks: those that have the request in their inbox and have not read it. */
   readonly unanswered: number;
 }
 
@@ -32,17 +32,17 @@ export type ResumeAnswer =
   | { readonly outcome: "unknown" };
 
 export interface RunStops {
-  /** With its tasks: those that run are asked for, and it ends when they have. */
+  /** With its tasks: running ones are asked to end, and the run ends when they have. */
   cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
 
-  /** Stops a run and its tasks until they are resumed. Work under way is aborted, and comes back when it is resumed. */
+  /** Stops a run and its tasks until they are resumed. Work under way is aborted, and starts again on resume. */
   pause(runId: string, options: { readonly by: string }): Promise<PauseAnswer>;
 
   resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
 
   /**
-   * What has become of a cancel or a pause, and a reminder to the holders that have not taken it in. One that has begins nothing more
-   * of its run. Null: there is no such run.
+   * Returns the state of a cancel or a pause, and reminds the holders that have not read it. A holder that has read it begins nothing
+   * more of its run. Null: there is no such run.
    */
   stopping(runId: string): Promise<StopProgress | null>;
 }

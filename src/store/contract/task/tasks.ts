@@ -7,12 +7,12 @@ export interface Reconciled {
 }
 
 export interface RunTasks {
-  /** Its tasks only, for the run itself; answers how many are still running and were asked to stop. */
+  /** Its tasks only, for the run itself; returns how many are still running and were asked to stop. */
   cancelTasks(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<number>;
 
   /**
-   * Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. `env`, `stack`:
-   * only of this env, of this stack and of none; omitted: of all.
+   * Checks that runs which wait for tasks wait for as many as are open, and repairs rows where they do not. `env`, `stack`:
+   * only runs of this env, of this stack and of none; omitted: all runs.
    */
   reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
 }

@@ -1,4 +1,4 @@
-// Claims waiting runs for the time of a lease: running, epoch + 1, the caller's token.
+// Claims waiting runs for the duration of a lease: running, epoch + 1, the caller's token.
 
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { namesOf } from "../../contract/run/misfits.js";
@@ -26,15 +26,15 @@ export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(
  * The clock is in a sub-select: as a bare volatile call it is no index bound (37 ms with 200,000 sleeping).
  * `id = any(array(…))` and the LIMIT in the last join keep the planner on the primary keys: given a join, it hashed the
  * whole table for a batch of 250 (30 ms with 20,000 runs).
- * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and beside the partial index the
- * question made a planner without statistics read all of that index for each claim (12,000 entries for one run).
+ * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and with the partial index
+ * that condition made a planner without statistics read all of the index for each claim (12,000 entries for one run).
  * The limit is in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
  * many waiting every claim is planned again on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
- * `misfits`: a run that this node's code does not fit is left to others. Beside NULL, which nearly all rows have, nothing is compared.
+ * `misfits`: a run that this node's code does not fit is left to other nodes. With NULL, which nearly all rows have, nothing is compared.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
- * Suspects ($6: null, 0 or 1): asked for none, the scan passes over them; asked for one, those behind the first are left where they
- * are, although their rows were locked for a moment.
+ * Suspects ($6: null, 0 or 1): with 0, the scan skips them; with 1, those after the first are not claimed, although their rows were
+ * locked for a moment.
  */
 export const claimRuns = statement(
   "claim_runs",

@@ -18,7 +18,7 @@ import { changeOf, type RowChange } from "./encode-effect.js";
 
 interface FencedCommit {
   readonly commit: Commit;
-  /** What becomes of the run's row when the last effect gives the claim back. */
+  /** The change to the run's row when the last effect releases the claim. */
   readonly change: RowChange | null;
 }
 
@@ -152,7 +152,7 @@ export async function commitAndMoreColumns(groups: Groups, commits: readonly Com
   ];
 }
 
-/** The parameters of the question why these commits were refused. */
+/** The parameters of the query that finds why these commits were refused. */
 export function refusedColumns(commits: readonly Commit[]): unknown[][] {
   return [
     ...CLAIMS.arrays(commits.map((commit) => ({ commit }))),

@@ -1,5 +1,5 @@
-// The fenced commit as SQL. The order of its parts is the whole point: the fence is the UPDATE's own predicate, and
-// everything else is written only for the fence rows that UPDATE returned.
+// The fenced commit as SQL. The order of its parts makes it safe: the fence is the UPDATE's own predicate, and everything
+// else is written only for the fence rows that UPDATE returned.
 //
 // Its parts in order (whole, in all four variants: statements.snapshot.sql, commit_runs … commit_tasks_and_more):
 //   t                             the time, once
@@ -39,7 +39,7 @@ const all = (() => {
   return { fence, entries, needs, children, limits, reopened, taskNeeds: TASK_NEEDS.from(reopened.next) };
 })();
 
-/** The parameters of the question why commits were refused. */
+/** The parameters of the query that finds why commits were refused. */
 const refused = (() => {
   const fence = CLAIMS.from(1);
   const needs = NEEDS.from(fence.next);
@@ -70,7 +70,7 @@ function unfit({ schema: s }: Dialect, { fence, needs }: { readonly fence: Fence
 
 /**
  * Rows locked by others are skipped (busy), never waited for. State is not part of the fence: the token is NULL unless
- * running, and beside a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
+ * running, and with a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
  * Entries belong to the very fence row they came with (`ord`): matched on the run's id alone, a late row of an old claim
  * in the same flush as a live one was accepted.
  *
@@ -85,7 +85,7 @@ function fenced(d: Dialect, { more, counting }: Variant): string {
   const wakesAtOnce = `f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq${noneLeft})`;
   const ending = `select run_id from ${fence.only("run_id").as("w", "ord")} where ${fence.at("ends", "w.ord")}`;
   const fits = more ? ` and not ${oneOf("f.ord", `select ord from (${unfit(d, all)}) unfit`)}` : "";
-  // A pause that was asked for is answered first.
+  // A requested pause is answered first.
   const shut = "(f.fits is false and not r.pausing)";
   return `
 with t as materialized (select ${now} as now
@@ -156,7 +156,7 @@ where hint is not null`
     : ""
 }`;
 
-/** The groups in which others find something to claim now. */
+/** The groups in which other nodes find something to claim now. */
 function madeReady({ more, counting }: Variant): string {
   const parts = ["select ready from ok where ready is not null"];
   if (counting) parts.push("select claim_group from up where state = 'waiting'");

@@ -1,4 +1,4 @@
-// Commits effects under a fence, many runs in one statement, each judged alone.
+// Commits effects under a fence, many runs in one statement, each accepted or refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { type Effect, ends, writesElsewhere } from "../../../kernel/run/effect.js";
@@ -17,7 +17,7 @@ interface Row {
   ord: number | null;
   seq: string;
   inbox_seq: string;
-  /** The group in which others may claim it now, or when it is due. */
+  /** The group in which other nodes may claim it now, or when it is due. */
   ready: number | null;
   notified: string | null;
   /** A task that is ready but for its limits. */

@@ -1,4 +1,4 @@
-// What each effect that gives the claim back does to the run's row.
+// Encodes what each effect that releases the claim changes in the run's row.
 
 import { ends, type SettleEffect } from "../../../kernel/run/effect.js";
 

@@ -22,13 +22,13 @@ interface Orphans {
  * A whole statement that reclaims, read in this order:
  *   t, here, missing, departing, gone    presence-sql.ts: which nodes are gone (reclaim_runs only)
  *   expired                              here: the claims to reclaim, locked, with the policy of their programs
- *   judged … reclaimed … noted           reclaim-orphans-sql.ts: what becomes of each run, the UPDATE, journal and claims
+ *   judged … reclaimed … noted           reclaim-orphans-sql.ts: the outcome for each run, the UPDATE, journal and claims
  *   closed, notified                     end-notices.ts: messages of those that end, and to their parents
  *   SELECT                               RECLAIMED, here: one row per run, per parent to wake, per task to end (reclaimed.ts)
  *
  * The CTEs of `expired` to `notified`, given one `t` with the time. The UPDATE repeats the precondition on rows that it has
  * locked, so that two nodes never act on one list. (Only running rows have a lease. With the state in the predicate, the
- * planner read the whole index of running rows a second time.) The program decides what becomes of its run.
+ * planner read the whole index of running rows a second time.) The program decides what happens to its run.
  */
 export function orphanParts(d: Dialect, { limit, by, condition, over, isGone }: Orphans): string {
   const { schema: s, now } = d;

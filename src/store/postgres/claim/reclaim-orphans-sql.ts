@@ -1,4 +1,4 @@
-// Decides what becomes of orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
+// Decides what happens to orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
 
 import { orphanedError } from "../../../kernel/run/recovery.js";
 import { BESIDE_OTHERS, MOST_LOSSES, NAMED_HOLDERS, SAME_CRASH_MS } from "../../../kernel/run/suspicion.js";
@@ -22,8 +22,8 @@ const orphaned = () => {
   return `'${before}' || owner || '${after}'`;
 };
 /**
- * A CTE that notes from whom a claim was taken, in the statement that takes it: `from` has the columns run_id, epoch, owner,
- * verdict, counted and losses. A claim is taken once; a note that exists already must not stop the others.
+ * A CTE that records whose claim was reclaimed, in the statement that reclaims it: `from` has the columns run_id, epoch, owner,
+ * verdict, counted and losses. A claim is reclaimed once; a record that exists already must not stop the others.
  */
 export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `noted as (
   insert into ${s}.taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
@@ -32,9 +32,9 @@ export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `
 )`;
 
 /**
- * Of a claim that was taken (`k`): its holder was heard of since, so it was cut off and did not die. A worker of the queue face says
- * no lease: a timeout there is an attempt, whether its worker lives or not. (Each question about one row has a LIMIT: as EXISTS, the
- * planner read whole tables to hash them.)
+ * Of a reclaimed claim (`k`): its holder gave a sign of life since, so it was cut off and did not die. A worker of the queue API
+ * states no lease: a timeout there is an attempt, whether its worker lives or not. (Each sub-select for one row has a LIMIT: with
+ * EXISTS, the planner read whole tables to hash them.)
  */
 const wasLost = (s: string) => `coalesce((
         select n.seen_at > k.at from ${s}.nodes n where n.incarnation = k.owner and n.lease_ms is not null limit 1), false)`;
@@ -70,8 +70,8 @@ const restarts = (s: string) => `(
         where not ${wasLost(s)})`;
 
 /**
- * Whether the process that held `x` held other runs, too: they are still there, or were taken a moment ago, by the page before this
- * one or because their leases were over first. One of them may have killed it.
+ * Whether the process that held `x` held other runs, too: they are still running, or were reclaimed a moment ago, by the previous
+ * page or because their leases expired first. One of them may have killed the process.
  */
 const beside = (s: string) => `coalesce((
       select (select true from ${s}.runs o where o.state = 'running' and o.owner = x.owner and o.id <> x.id limit 1)
@@ -104,7 +104,7 @@ const DELAY = "least(2 ^ (e.losses - 1), 30) * interval '1 second'";
 /**
  * CTEs from `expired` (rows that are locked: EXPIRED, policy, and whether their owner is gone) to `reclaimed`, `notified` and
  * `ending_tasks`. `still` is asked again of each row (`r`) by the UPDATE itself. A run whose holders died as often as its limit
- * allows is dead; a holder that was heard of since it lost the run was cut off, and its taking no longer counts. Those that another node
+ * allows is dead; a holder that gave a sign of life since it lost the run was cut off, and that reclaim no longer counts. Those that another node
  * may take keep available_at, so that recovered work stays at the front of its queue, unless live holders lose them again and
  * again. What a run that is restarted had received is unread again; one whose tasks are under way resumes. The journal is
  * read only where a program asks for more than to resume. A task that is to end is left out and named in `ending_tasks`: its

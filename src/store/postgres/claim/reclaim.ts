@@ -29,7 +29,7 @@ export async function reclaim(db: Database, round: ReclaimRound): Promise<readon
   const { incarnation, env, watchedMs, troubled, limit } = round;
   if (limit < 1) return [];
   // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases have expired
-  // by then, and for how long it had watched was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
+  // by then, and the time it had watched was measured before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const rows = await db.run<ReclaimedRow>(reclaimRuns, [incarnation, env, watchedMs, troubled, limit], { once: true });
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
   return settleReclaimed(db, rows, incarnation);

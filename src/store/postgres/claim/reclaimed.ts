@@ -26,7 +26,7 @@ export interface ReclaimedRow {
   gone: boolean | null;
 }
 
-/** Columns that say who held a claim. A node that is alone does not renew, so that its lease says nothing. */
+/** Columns that show which node held a claim. A node that is alone does not renew, so its lease proves nothing. */
 export function previousOwner(schema: string, owner: string): string {
   const column = (sql: string) => `(select ${sql} from ${schema}.nodes n where n.incarnation = ${owner})`;
   const leaseMs = column("case when n.alone then null else n.lease_ms::float8 end");
@@ -73,7 +73,7 @@ from ended_task, t`;
   },
 );
 
-/** A node leaves a task whose neighbours are locked to its next round; a call on request waits for them. */
+/** A node leaves a task whose related rows are locked to its next round; a call on request waits for them. */
 async function endTask(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
   const { ending_task, epoch, gone, verdict, crashes } = row;
   const values = [ending_task, epoch, gone === true, verdict, by, crashes];

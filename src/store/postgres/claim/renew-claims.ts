@@ -16,9 +16,9 @@ const CLAIMS = rowset<Claim>()({
 
 /**
  * Rows locked by another statement are skipped, never waited for: one slow user transaction would otherwise hold up
- * the renewal of all its neighbours. Lost is only what is certain: the committed row shows another claim, or we had the
- * row locked and it did not match. A skipped row that still shows our claim is busy. The holder is heard of: while its
- * renewals succeed, others do not take it for gone, whatever became of its presence.
+ * the renewal of all other rows. A claim is lost only when that is certain: the committed row shows another claim, or
+ * this statement had locked the row and it did not match. A skipped row that still shows this claim is busy. A renewal is a sign
+ * of life: while a holder's renewals succeed, other nodes do not count it as gone, even when its presence is lost.
  */
 export const renewClaims = statement(
   "renew_claims",

@@ -8,15 +8,15 @@ import { SpareConnections } from "./spare-connections.js";
 import { connectionSurvives, faultOf, isWrongServer } from "./sqlstate.js";
 
 /**
- * Renewals never queue behind other work: they have a connection of their own. `aside` serves what must not wait for a
- * connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
+ * Renewals never queue behind other work: they have a connection of their own. The third line serves what must not
+ * wait for a connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
  * `transactions` are the user's steps that write to the database; they never take a connection from the engine.
  */
 export type Line = "main" | "renewals" | "aside" | "transactions";
 
 export interface ConnectionOptions {
   readonly world: World;
-  /** Ours to make and to end, or the user's to share. */
+  /** Pools that the store creates and ends, or the user's shared pool. */
   readonly source: string | pg.Pool;
   /** At most this many connections on the main line of our own. */
   readonly connections: number;
@@ -73,11 +73,11 @@ export class Connections {
   readonly #spares: SpareConnections | null;
   #pooled: boolean | undefined;
   #closed: Promise<void> | null = null;
-  /** Rises when all that is open may lead to the wrong server. */
+  /** Rises when all open connections may lead to the wrong server. */
   #age = 0;
   readonly #opened = new WeakMap<pg.ClientBase, Opened>();
   readonly #onGivenUp = new Set<() => void>();
-  /** Those who wait for a connection. */
+  /** Callers that wait for a connection. */
   readonly #waiting = new Set<(reason: Error) => void>();
 
   /** `onNew` is called for every new connection: the server behind it may be another one than before. */
@@ -153,8 +153,8 @@ export class Connections {
   }
 
   /**
-   * A statement of ours on this connection found a server that takes no writes, or one without our tables. Whatever was opened
-   * before leads there, too: the next connections ask for the name again. Said again of an older one, it is no news.
+   * A statement of the store on this connection found a server that takes no writes, or one without Holdfast's tables. All older
+   * connections lead there, too: the next ones resolve the name again. A repeated report about an older connection is ignored.
    */
   giveUpAll(client: pg.ClientBase): void {
     if ((this.#opened.get(client)?.age ?? 0) < this.#age) return;
@@ -163,7 +163,7 @@ export class Connections {
     for (const callback of this.#onGivenUp) callback();
   }
 
-  /** For connections outside all pools. Answers how to stop listening. */
+  /** For connections outside all pools. Returns a function that stops listening. */
   onGivenUp(callback: () => void): () => void {
     this.#onGivenUp.add(callback);
     return () => this.#onGivenUp.delete(callback);
@@ -174,13 +174,13 @@ export class Connections {
     return (opened?.age ?? 0) < this.#age || (opened?.until ?? FOR_GOOD) < this.#options.world.monotonicNow();
   }
 
-  /** In a transaction, before statements of ours: what the user's have set is undone. Behind a pooler all of it, there is no later. */
+  /** In a transaction, before statements of the store: resets what the user's statements have set. Behind a pooler it resets everything, because there is no later chance. */
   giveBack(client: pg.ClientBase): string {
     if (this.pooled) return GIVE_BACK_POOLED;
     return giveBack(this.#opened.get(client)?.role ?? "none", this.#options.queryTimeoutMs);
   }
 
-  /** After a user's transaction: nothing of it is left for the next one. Rejects without a code: then it must be closed. */
+  /** After a user's transaction: resets the session for the next one. Rejects without a code: then the connection must be closed. */
   async cleanSession(client: pg.ClientBase): Promise<void> {
     if (this.pooled) return;
     try {
@@ -229,11 +229,11 @@ export class Connections {
     return { ...config, connectionTimeoutMillis: this.#options.queryTimeoutMs };
   }
 
-  /** One that was opened before all were given up is closed instead, and the next one asked for. */
+  /** A connection that was opened before all were given up is closed, and the next one is borrowed. */
   async #connectToRight(line: Line): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#connect(line).catch((error: unknown) => {
-        // Whatever keeps a connection from being opened is nothing that a statement did.
+        // No statement is the cause when a connection cannot be opened.
         throw faultOf(error) === "transient" || error instanceof StoreClosed ? error : refusedToConnect(error);
       });
       if (!this.#isOld(client)) return client;

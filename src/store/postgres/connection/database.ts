@@ -39,15 +39,15 @@ export interface Behind {
 export interface RunOptions {
   readonly line?: Line;
   readonly tx?: Transaction | undefined;
-  /** Shorter than the store's own: for what is worthless when it comes late. */
+  /** A shorter time limit than the store's: for results that are worthless when late. */
   readonly timeoutMs?: number;
-  /** Not repeated: the caller must know that the connection failed, and has a next time of its own. */
+  /** Not repeated: the caller must know that the connection failed, and tries again on its own. */
   readonly once?: boolean;
   /** Sent right behind it on its connection, before there is an answer: only where `pipelined`. */
   readonly behind?: Behind | null;
 }
 
-/** Values, or how to find them: asked again for every attempt, because a new connection may lead to another server. */
+/** Values, or a function that computes them: called again for every attempt, because a new connection may lead to another server. */
 type Values = readonly unknown[] | (() => Promise<readonly unknown[]>);
 
 export class Database {
@@ -108,7 +108,7 @@ export class Database {
     return this.#options.world;
   }
 
-  /** Called whenever a connection is new: what was learned from the database may no longer be so. */
+  /** Called for every new connection: cached facts about the database may no longer be true. */
   onNewConnection(callback: () => void): void {
     this.#onNew.add(callback);
   }
@@ -123,7 +123,7 @@ export class Database {
         const known = this.#newConnections;
         const sent = literals(await valuesOf(values));
         const rows = await this.#connections.use(line, async (client, keep) => {
-          // The connection is newer than what the values were found by: find them again.
+          // The connection is newer than the values: compute them again.
           if (typeof values === "function" && known !== this.#newConnections) return null;
           const query = <R>(of: Statement, values: unknown[]) => this.#query<R>(client, of, values, timeoutMs);
           const answer = query<Row>(statement, sent);
@@ -191,7 +191,7 @@ export class Database {
     });
   }
 
-  /** The same for statements that may be repeated, on a line of its own: one of them may need a connection besides. */
+  /** The same for statements that may be repeated, on a separate line: one of them may need an additional connection. */
   repeatedly<T>(operation: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.repeat(operation, this.#options.retryForMs, () => this.transaction(work, "transactions"));
   }
@@ -258,7 +258,7 @@ function literals(values: readonly unknown[]): unknown[] {
   return values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
 }
 
-/** Some libraries answer the rows themselves. */
+/** Some libraries return the rows themselves. */
 function rowsOf<Row>(answer: { readonly rows: readonly unknown[] } | readonly unknown[]): Row[] {
   return (Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows) as Row[];
 }

@@ -1,4 +1,4 @@
-// What the PostgreSQL store throws, in sentences that say what to do next.
+// Errors of the PostgreSQL store, with messages that state what to do next.
 
 import { HoldfastError } from "../../../kernel/error.js";
 import { sqlState } from "./sqlstate.js";
@@ -41,7 +41,7 @@ export class TransactionIdle extends HoldfastError {
   constructor() {
     super(
       "The transaction ran no statement for longer than the query timeout, and the server ended it. " +
-        "Only SQL belongs into it: do what takes long in a step before or after, or raise queryTimeout.",
+        "It should run SQL only: do slow work in a step before or after it, or raise queryTimeout.",
     );
   }
 }

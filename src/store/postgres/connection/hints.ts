@@ -1,7 +1,7 @@
 // Wakes other processes: one NOTIFY at a time, for all the groups that got work since the last one.
 //
 // NOTIFY takes a lock of the whole server at commit (32 clients: 3 × fewer commits when each sends its own), so it is
-// a statement of its own: right behind the one that made the work, or in the background, and never once per row.
+// a separate statement: right after the one that created the work, or in the background, and never once per row.
 
 import type { Attendee } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
@@ -19,7 +19,7 @@ export const leaveHint = (groups: string) => `set_config('${LEFT}', (
     select case when count(distinct g) > ${MOST_GROUPS} then '${ANY}' else coalesce(string_agg(distinct g::text, ','), '') end
     from (${groups}) as x(g)), false)`;
 
-/** In the caller's transaction, whose durability is the caller's affair. */
+/** In the caller's transaction, whose durability the caller decides. */
 const wakeIn = statement(
   "wake_in",
   "Wakes nodes when the caller's transaction commits.",
@@ -33,8 +33,8 @@ const wakeNodes = statement(
 );
 
 /**
- * Sent on the connection of the statement that left whom to wake, without waiting for its answer, and done by the server right
- * behind that statement's commit. In the transaction itself, NOTIFY would hold its lock while the commit is
+ * Sent on the connection of the statement that created the work, without waiting for its answer; the server executes it right
+ * after that statement's commit. In the transaction itself, NOTIFY would hold its lock while the commit is
  * flushed. The pick-up of an event comes 0.5 ms sooner (medians of 6 rounds in turn, 6.8 and 6.3).
  */
 const wakeLeft = statement(
@@ -46,7 +46,7 @@ select set_config('synchronous_commit', 'off', true), pg_notify($1, case hint wh
 from (select current_setting('${LEFT}', true) as hint offset 0) x where hint <> ''`,
 );
 
-/** What to send behind a statement that leaves a hint; null: the caller reports the groups afterwards, by `onWork`. */
+/** The wake to send after a statement that stores its groups; null: the caller reports the groups afterwards, by `onWork`. */
 export function hintBehind(db: Database): Behind | null {
   return db.notifies && db.pipelined ? { statement: wakeLeft, values: [channelOf(db.dialect.schema)] } : null;
 }
@@ -122,7 +122,7 @@ export class Hints {
     this.#db.inBackground(() => this.#send());
   }
 
-  /** The holders of these runs look into their inboxes. */
+  /** The holders of these runs read their inboxes. */
   call(runIds: readonly string[]): void {
     if (runIds.length === 0) return;
     for (const { onCalled } of this.#deaf) onCalled?.(runIds);
@@ -133,7 +133,7 @@ export class Hints {
     this.#db.inBackground(async () => void (await this.#db.run(wakeHolders, [this.#channel, payloads])));
   }
 
-  /** Something is left for housekeeping, on whatever node. */
+  /** Something is left for housekeeping, on any node. */
   tellNews(): void {
     if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(wakeNodes, [this.#channel, NEWS])));
   }
@@ -158,7 +158,7 @@ export class Hints {
     this.#later.clear();
   }
 
-  /** In the caller's transaction: heard when it commits. `news`: there is something for housekeeping. */
+  /** In the caller's transaction: delivered when it commits. `news`: there is something for housekeeping. */
   async tellInTransaction(tx: Transaction, groupIds: Iterable<number>, news: boolean): Promise<void> {
     if (!this.#on) return;
     const payload = `${news ? NEWS : ""}${payloadOf(new Set(groupIds))}`;

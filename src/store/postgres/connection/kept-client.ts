@@ -1,4 +1,4 @@
-// A connection outside the pools that is opened again whenever it breaks: for what listens or holds a lock all the time.
+// A connection outside the pools that reconnects whenever it breaks: for listening and for locks that are held all the time.
 
 import pg from "pg";
 import { sleep, type World } from "../../../kernel/world.js";
@@ -33,7 +33,7 @@ export class KeptClient {
     return this.#client;
   }
 
-  /** Rejects when it cannot be opened. Once it was open, it is opened again in the background. */
+  /** Rejects when the connection cannot be opened. After the first success it reconnects in the background. */
   async open(): Promise<void> {
     const { connections, setUp, onNotification, onOpened } = this.#options;
     const client = new pg.Client(connections.clientConfig());

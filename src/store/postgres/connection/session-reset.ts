@@ -7,7 +7,7 @@ export const LOOK = "show role; show transaction_read_only";
 
 const SETTINGS = "set session authorization default; reset role; reset all";
 
-/** On a connection of ours, which is cleaned after the transaction: what could disturb our own statements until then. */
+/** On a connection of the store, which is reset after the transaction: resets what could disturb the store's statements until then. */
 export function giveBack(role: string, timeoutMs: number): string {
   const mine = role === "none" ? "" : `; set role ${pg.escapeIdentifier(role)}`;
   return `${SETTINGS}${mine}; set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${Math.ceil(timeoutMs / 2)}`;

@@ -1,15 +1,15 @@
-// What an error of the driver or the server means for the caller: repeat, wait for an operator, refuse the data, or give up.
+// Classifies errors of the driver and the server for the caller: repeat, wait for an operator, refuse the data, or give up.
 
 export type Fault =
   /** The same call may work in a moment; whether this one did is unknown. */
   | "transient"
-  /** The server or the way to it refuses us: a password, a right, a certificate. It works again when an operator has corrected that. */
+  /** The server or the way to it refuses this process: a password, a right, a certificate. It works again when an operator has fixed that. */
   | "refused"
   /** The values cannot be stored; repeating is useless. */
   | "data"
   /** The schema is missing or older than this package. */
   | "schema"
-  /** A mistake of ours: the same statement would be refused again. */
+  /** A bug in Holdfast: the same statement would be refused again. */
   | "fatal";
 
 const TRANSIENT_CLASSES = new Set(["08", "53"]);
@@ -69,7 +69,7 @@ export function sqlState(error: unknown): string | undefined {
 export function faultOf(error: unknown): Fault {
   const code = sqlState(error);
   if (code !== undefined) {
-    // A protocol violation is a mistake of ours: the same bytes would be refused again. PgBouncer says 08P01 whenever it
+    // A protocol violation is a bug in Holdfast: the same bytes would be refused again. PgBouncer sends 08P01 whenever it
     // has no server to offer; only a server's own error names the routine that raised it.
     if (code === "08P01" && (error as { routine?: unknown }).routine !== undefined) return "fatal";
     if (isOutdated(error)) return "transient";

@@ -6,8 +6,8 @@ import type { Transaction } from "../../contract/transaction.js";
 import { faultOf, isServerState, sqlState } from "./sqlstate.js";
 
 /**
- * What a statement of the work may meet that is not its own doing. Other errors that pass are: a limit on its time or its files,
- * a server that it called, a transaction that it made read-only.
+ * Errors that a statement of the step may meet and did not cause. It causes the other temporary ones: a limit on its time or its
+ * files, a server that it called, a transaction that it made read-only.
  */
 const INTERRUPTIONS = new Set(["40001", "40P01", "53000", "53100", "53200", "57P01", "57P02", "57P03", "57P05"]);
 /** The server ended a transaction in which nothing happened. */
@@ -43,7 +43,7 @@ export class StepTransaction implements Transaction {
   }
 
   /**
-   * A property, so that it can be taken off. What fails and is not awaited must not end the process. Each statement waits for
+   * A property, so that it can be destructured. A failure that is not awaited must not end the process. Each statement waits for
    * the one before: after one that ended the transaction nothing more is sent.
    */
   readonly query: Transaction["query"] = (text, values) => {
@@ -77,7 +77,7 @@ export class StepTransaction implements Transaction {
     return result;
   }
 
-  /** It may not be used any more: the next user of the connection has another transaction. */
+  /** It can no longer be used: the next user of the connection has another transaction. */
   close(): void {
     this.#open = false;
   }
@@ -89,13 +89,13 @@ export class StepTransaction implements Transaction {
     if (this.#refusal !== null && (this.#broken !== null || isOfTheServer(this.#refusal))) throw this.#refusal;
   }
 
-  /** What was asked for and not sent yet never is. Answers whether the connection is free for a ROLLBACK. */
+  /** Statements that were not sent yet are dropped. Returns whether the connection is free for a ROLLBACK. */
   abandon(): boolean {
     this.#abandoned = true;
     return this.#sending === 0 && this.#broken === null && !this.wasInterrupted;
   }
 
-  /** Listens no more. */
+  /** Stops listening. */
   leave(): void {
     this.#options.client.removeListener("error", this.#onError);
   }
@@ -104,7 +104,7 @@ export class StepTransaction implements Transaction {
     return sqlState(this.#broken) === IDLE;
   }
 
-  /** Whether the database was away, or gave way to a deadlock, while the work ran: nothing the work itself did wrong. */
+  /** Whether the database was unavailable, or ended a deadlock, while the step ran: not caused by the step itself. */
   get wasInterrupted(): boolean {
     const code = sqlState(this.#refusal);
     if (this.#refusal === null || faultOf(this.#refusal) !== "transient") return false;

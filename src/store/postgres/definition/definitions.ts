@@ -1,4 +1,4 @@
-// Programs as data: saved over the version that was read, switched on and off, listed when something has changed.
+// Stores definitions: saved over the version that was read, enabled and disabled, listed when something has changed.
 
 import type {
   DefinitionKind,
@@ -15,8 +15,8 @@ import { ms } from "../connection/instant.js";
 const NAMED = "env = $1 and kind = $2 and name = $3";
 
 /**
- * The row is judged as it is met: of two that save over one version, one does. The same body again changes nothing. One that
- * was removed keeps its count: a run that is pinned to its version 1 is not another one's.
+ * The current row decides: of two callers that save over one version, one succeeds. The same body again changes nothing. A
+ * removed definition keeps its version count: a run that is pinned to version 1 never gets another version 1.
  */
 const saveDefinition = statement(
   "save_definition",

@@ -1,4 +1,4 @@
-// Debounce: the last event of each subject in a row of its own, and one run per subject that takes it when all is quiet.
+// Debounces events: stores the last event of each subject in a row, and one run per subject that takes it when the subject is quiet.
 
 import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
@@ -54,10 +54,10 @@ const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing"
 )`;
 
 /**
- * Rows are taken in one order. The statement that takes an event away holds its row (settle_debounced): an event that comes meanwhile
- * waits for that, finds no row, and makes the next run. A run that is there already is a repeated call. A run that was
- * cancelled or died before it could begin gathers no more; one that cannot be seen was made since this statement began
- * (taken for dead, 40 emitters on a new subject made three runs).
+ * Rows are locked in one order. The statement that takes an event locks its row (settle_debounced): an event that arrives meanwhile
+ * waits for it, finds no row, and creates the next run. An existing run means a repeated call. A run that was cancelled or died
+ * before it could begin no longer gathers; one that is not visible was created since this statement began (counted as dead, 40
+ * emitters on a new subject created three runs).
  */
 export const gatherEvents = statement(
   "gather_events",
@@ -80,7 +80,7 @@ with t as materialized (select ${d.now} as now
 select env, subscription, subject, run_id from g`,
 );
 
-/** Only INSERTs: each event makes a run, and when they are claimed, the first one gathers the others. */
+/** Only INSERTs: each event creates a run, and when they are claimed, the first one gathers the others. */
 export const insertGathering = statement(
   "insert_gathering",
   "Inserts one run for each debounced event, in the caller's transaction.",
@@ -97,7 +97,7 @@ interface StoreParts {
   readonly hints: Hints;
 }
 
-/** The last of each subject goes; the others are answered with it. */
+/** Only the last event of each subject is sent; the others get its answer. */
 export async function debounce(
   { db, groups, hints }: StoreParts,
   events: readonly NewDebounced[],
@@ -144,7 +144,7 @@ function lastOfEach(events: readonly NewDebounced[]): NewDebounced[] {
 
 type Row = { env: string; subscription: string; subject: string; run_id: string };
 
-/** Answers by subject which run gathers for it. */
+/** Returns by subject which run gathers for it. */
 async function gather(
   db: Database,
   groups: Groups,

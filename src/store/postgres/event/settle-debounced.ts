@@ -11,9 +11,9 @@ const FENCE = "r.id = $1 and r.epoch = $2 and r.token = $3::uuid and r.seq = $4"
 const ROW = "(x.env, x.subscription, x.subject) = ((select env from mine), $5::text, $6::text)";
 
 /**
- * The subject's row is locked first; what is judged is the row as it was locked. Taking the event and removing the row are one
- * statement with the fence: in two, an event that came between them would be lost. One that waits on does so as a delayed
- * start, which no message cuts short; with limits it parks instead, so that it gives its slots up.
+ * The subject's row is locked first, and the locked row decides. Taking the event and removing the row are one statement with the
+ * fence: in two, an event that arrives between them would be lost. A run that waits longer does so as a delayed start, which no
+ * message cuts short; with limits it parks instead, so that it releases its slots.
  */
 export const settleDebounced = statement(
   "settle_debounced",

@@ -28,9 +28,9 @@ const RUN_ID =
   "(left(e.id::text, 24) || left(encode(sha256(convert_to(e.id::text || u.id, 'UTF8')), 'hex'), 12))::uuid";
 
 /**
- * Events of which one run needs more than a row are left alone as a whole, and so are those of a group that has no number yet.
- * Keys go first and in order, as everywhere; a run goes in with its key or not at all. Nothing of the batch is joined: what a
- * run needs of its event is carried along (`m`).
+ * An event is skipped as a whole when one of its runs needs more than a row, or when one of its groups has no number yet. Keys are
+ * inserted first and in order, as everywhere; a run is inserted with its key or not at all. Nothing of the batch is joined: `m`
+ * carries what a run needs of its event.
  */
 export const startEvents = statement(
   "start_events",
@@ -94,7 +94,7 @@ interface Found {
   readonly matched: Matched[];
   /** Whose run was made by the statement. */
   readonly made: boolean[];
-  /** A group of its subscriptions has no number yet: nothing was made. */
+  /** A group of its subscriptions has no number yet: no run was created. */
   unnumbered: boolean;
 }
 
@@ -133,7 +133,7 @@ export async function start(
 
 type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
 
-/** Keys that are taken: by another event, this very one in a call whose answer was lost, or a run that needs it no more. */
+/** Keys that are taken: by another event, by the same event in a call whose answer was lost, or by a run that no longer needs its key. */
 async function insertOthers(
   db: Database,
   groups: Groups,
@@ -154,7 +154,7 @@ async function find(db: Database, hints: Hints, events: readonly EventToStart[])
   const behind = hintBehind(db);
   const rows = await makeRuns(db, events, behind);
   if (!rows) {
-    // Made by this very call before its answer was lost, and its key freed since: each run is looked for.
+    // Created by the same call before its answer was lost, and its key freed since: look for each run.
     for (const [i, matched] of (await match(db, events)).entries()) found[i]!.matched.push(...matched);
     return found;
   }

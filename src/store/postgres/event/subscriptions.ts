@@ -1,4 +1,4 @@
-// Keeps the subscriptions in step with the code of the nodes, and finds those that an event is for.
+// Updates the subscriptions to match the code of the nodes, and finds those that an event matches.
 
 import type { Filter } from "../../../kernel/contains.js";
 import type { LimitRule } from "../../../kernel/limit-rule.js";
@@ -51,7 +51,7 @@ const CHANGED = COLUMNS.split(", ")
 
 /**
  * Rows that say so already are left alone: nodes that start together do not wait for each other. `$3`: a node that starts
- * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
+ * has the newest code. Later it only restores missing rows: while two versions of the code run, each would undo the other.
  */
 const declareSubscriptions = statement(
   "declare_subscriptions",
@@ -81,8 +81,8 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
 const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
 
 /**
- * What a node said before it changed its programs, and says no more. A statement of its own, before the one that retires: in
- * one, two nodes that drop the same at the same moment would each see the other still there.
+ * Removes what a node declared before its programs changed and no longer declares. A separate statement, before the one that
+ * retires: in one, two nodes that drop the same subscription at the same moment would each still see the other's declaration.
  */
 const dropSubscriptions = statement(
   "drop_subscriptions",
@@ -92,10 +92,10 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
 );
 
 /**
- * No node declares it, and a live node has its program and has said what it declares: its code was changed. (One that was
- * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
- * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
- * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
+ * No node declares it, and a live node has its program and has made its declaration: its code was changed. (Without the last
+ * condition, a node that stopped while another was about to declare removed what both declare.) A subscriber whose node is gone
+ * is removed; if that node returns, it declares its subscriptions again. The calling node counts as live, whatever its heartbeat
+ * shows: with heartbeats every 20 ms, a node that had just started counted its own subscription as a dead node's.
  */
 const retireSubscriptions = statement(
   "retire_subscriptions",

@@ -1,4 +1,4 @@
-// Puts messages into inboxes, each key once per run.
+// Inserts messages into inboxes, each key once per run.
 
 import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
@@ -32,7 +32,7 @@ const MESSAGES = rowset<NewMessage>()({
  */
 export const sendMessages = statement(
   "send_messages",
-  "Puts messages into inboxes, each key once per run.",
+  "Inserts messages into inboxes, each key once per run.",
   ({ schema: s, now }) => `
 with m as materialized (
   select nextval('${s}.inbox_id') as id, m.*

@@ -14,16 +14,16 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
 /**
  * CTEs that end in `awake`, given one `t` with the time.
  *
- * Mail is looked at in windows over the runs that have some, one after the other and round again: where the next begins
- * is in `meta`, written only while there is more than a window holds and that row is not locked (310,000 unread messages of runs that wait for
+ * Unread messages are read in windows over the runs that have some, one after the other and round again: the start of the next
+ * window is in `meta`, written only while there is more than a window holds and that row is not locked (310,000 unread messages of runs that wait for
  * a worker took 690 ms, every second, on every node). Each run is found by one step down the index: asked for all of a
  * window at once, a planner without statistics sorted all unread messages.
  *
- * Messages that met their run's end are closed here, too: the ending statement's snapshot may be older than a message
+ * Messages that arrived as their run ended are closed here, too: the ending statement's snapshot may be older than a message
  * that was accepted a moment before, and it would be counted as unread for ever. Locked ones are left to the statement that closes
- * or prunes them: waiting for one while holding others, two of these met in a deadlock.
+ * or prunes them: two of these statements that waited for one while holding others deadlocked.
  *
- * `is not distinct from` where rows are found by id: beside the partial index, `=` read all parked runs.
+ * `is not distinct from` where rows are found by id: with the partial index, `=` read all parked runs.
  */
 function wakeParts(d: Dialect, limit: string): string {
   const { schema: s, now } = d;

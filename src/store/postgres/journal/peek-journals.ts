@@ -1,4 +1,4 @@
-// Reads single entries of many runs at once: their inputs, or what they ended with.
+// Reads single entries of many runs at once: their inputs, or their ends.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import { GIVEN, type Given, type Peek, type Peeked } from "../../contract/journal/journal.js";
@@ -44,7 +44,7 @@ left join lateral (
 );
 
 /**
- * What was given to the task `m`, as JSON in any order: for a claim, in whose snapshot the needs of what is waiting have ended.
+ * The inputs of task `m`, as JSON in any order: for a claim, in whose snapshot the needs of a waiting task have ended.
  * One need too many is enough to know that there are too many.
  */
 export const givenTo = (s: string, m: string) => `

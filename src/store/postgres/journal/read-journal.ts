@@ -1,4 +1,4 @@
-// Reads a run's log in order and refuses one with a gap.
+// Reads a run's journal in order and refuses one with a gap.
 
 import { JournalCorrupt, type JournalEntry, type JournalPage } from "../../contract/journal/journal.js";
 import type { Database } from "../connection/database.js";

@@ -30,7 +30,7 @@ interface StaleKey {
 const STALE = rowset<StaleKey>()({ hash: uuid(({ run }) => hashOf(run)), run_id: uuid(({ holder }) => holder) });
 
 /**
- * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
+ * Which runs hold the keys, and whether the run itself exists already (a repeated call). A separate statement: in the
  * inserting one, 13 % of racing calls saw no holder.
  */
 const findKeys = statement(
@@ -77,8 +77,8 @@ export async function freeKeys(db: Database, stale: readonly StaleKey[]): Promis
 }
 
 /**
- * What a key is found and kept apart by: half of a SHA-256, as a uuid. An index over env, scope and key themselves is five
- * times as large, and compares three texts at each step: 8 ms more per 1,000 runs. (No text of ours contains a NUL.)
+ * The hash that identifies a key: half of a SHA-256, as a uuid. An index over env, scope and key themselves is five
+ * times as large, and compares three texts at each step: 8 ms more per 1,000 runs. (No text in the store contains a NUL.)
  */
 function hashOf({ group, key }: KeyedRun): string {
   return hash("sha256", `${group.env}\0${key.scope}\0${key.key}`, "hex").slice(0, 32);

@@ -21,8 +21,8 @@ const MINE = "l.token is not distinct from excluded.token";
 
 /**
  * Takes the key when it is new, finished, or expired; a steal and a failure raise the attempt, an orderly end
- * sets it back. Asked again with the token that holds it, after its time, it is renewed and stays what it was. Who held
- * it before is read first, under the row's lock: the count makes the INSERT wait for that. A new key begins above the epochs of
+ * sets it back. A repeated call with the token that holds it, after its expiry, renews it without other changes. The previous
+ * owner is read first, under the row's lock: the count makes the INSERT wait for that. A new key begins above the epochs of
  * all keys that were removed: it may have been one of them.
  */
 const acquireLease = statement(
@@ -82,7 +82,7 @@ const ownsLease = statement(
 select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and token = $4 and lease_until > ${now}`,
 );
 
-/** Takes the late owner's token away; the row stays claimed and over, so the next acquire is a steal. */
+/** Removes the late owner's token; the row stays claimed and expired, so the next acquire is a steal. */
 const reclaimLeases = statement(
   "reclaim_leases",
   "Takes expired leases from their owners.",

@@ -1,5 +1,5 @@
 // Admits held runs as far as their limits allow. The function admit_runs in the database decides under locks; this file
-// chooses the lines that are worth a lock, and leads a run that has passed one stage to the next.
+// chooses the lines that are worth a lock, and moves a run that has passed one stage to the next.
 
 import type { Overflow } from "../../../kernel/run/new-run.js";
 import type { Admission } from "../../contract/run/runs.js";
@@ -35,7 +35,7 @@ from t cross join lateral ${s}.admit_runs(array(
   end or exists (select from ${s}.run_limits o where o.key = a.key and o.state = 'waits' and o.overflow is not null)
 ), t.now, ${AHEAD}) a`;
 
-/** A held run asks for the line it is in; one that gave up its places, for all of them. */
+/** For a held run, the line it is in; for a run that released its places, the lines of all of them. */
 export const admitForRuns = statement(
   "admit_for_runs",
   "Admits held runs from the lines in which these runs wait or had a place.",
@@ -125,7 +125,7 @@ async function admitAlong(db: Database, runIds: readonly string[]): Promise<numb
   return admitted;
 }
 
-/** Each stage is a transaction of its own, so that no lock is ever asked for while others are held. */
+/** Each stage is a separate transaction, so that no lock is requested while others are held. */
 async function settle(db: Database, rows: readonly Row[]): Promise<number> {
   const ready = rows.filter(({ state }) => state === "waiting");
   db.onWork(
@@ -142,7 +142,7 @@ async function settle(db: Database, rows: readonly Row[]): Promise<number> {
   return ready.length + (await admitAlong(db, further));
 }
 
-/** After something that is done: a failure here costs time only, housekeeping makes up for it. */
+/** Follows a write that is done: a failure here costs time only, because housekeeping admits the runs later. */
 export async function admitAfter(db: Database, runIds: readonly string[]): Promise<void> {
   if (runIds.length > 0) await admit(db, { runIds }).catch(() => {});
 }

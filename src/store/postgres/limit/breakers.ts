@@ -65,7 +65,7 @@ left join lateral (select r.state from ${s}.runs r where r.id = p.run_id limit 1
 order by q.ord`,
 );
 
-/** One try per failure that opened it; those of earlier ones are of no use any more, but in a caller's transaction we only INSERT. */
+/** One try per failure that opened it; tries for earlier failures are no longer needed, but a caller's transaction only gets INSERTs. */
 const takeProbe = statement(
   "take_probe",
   "Takes the one probe that an open breaker allows.",

@@ -1,4 +1,4 @@
-// What nodes declare of their programs: limits, for callers that start a run without having its code, and the recovery policy.
+// Stores what nodes declare for their programs: limits, for callers that start a run without its code, and the recovery policy.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -13,7 +13,7 @@ import type { Groups } from "../run/groups.js";
 export const declaredDigest = (row: string) => `md5(${row}.limits || ' ' || ${row}.recovery)`;
 
 const OTHERWISE = "(g.limits, g.recovery) is distinct from (d.limits, d.recovery)";
-/** Node `n` lives and takes runs of the group: what it declared stands. One that was busy for a moment is not gone. */
+/** Node `n` lives and takes runs of the group: its declaration applies. One that was busy for a moment is not gone. */
 const stands = (now: string) => `(n.stopped_at is null and (${isSilent(now)}) is not true and g.id = any(n.claims))`;
 
 const DECLARED = rowset<DeclaredProgram & { readonly groupId: number }>()({
@@ -25,7 +25,7 @@ const DECLARED = rowset<DeclaredProgram & { readonly groupId: number }>()({
 const declared = DECLARED.from(2);
 
 /**
- * Only of groups of its env that the node serves and takes runs of now: others do not change what holds there. Of two nodes the one that started
+ * Only for groups of its env that the node serves and takes runs of now: other nodes do not change what applies there. Of two nodes the one that started
  * later decides; the older one when that one is gone. A declarer whose row cannot be seen has registered since this statement
  * began, and counts as there. Rows that say so already are left alone: nodes that start together do not wait for each other.
  */

@@ -1,4 +1,4 @@
-// Queues: paused and resumed by a row, which every claim looks at; listed with what waits in them.
+// Queues: paused and resumed by a row that every claim reads; listed with the runs that wait in them.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";

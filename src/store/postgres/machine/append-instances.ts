@@ -1,4 +1,4 @@
-// Creates instances and appends to them, many in one statement, each judged alone.
+// Creates instances and appends to them, many in one statement, each accepted or refused alone.
 
 import type {
   Append,

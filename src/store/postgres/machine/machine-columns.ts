@@ -120,7 +120,7 @@ export async function appendColumns(groups: Groups, appends: readonly Append[]):
   ];
 }
 
-/** The parameters of the question which parts of these appends do not fit. */
+/** The parameters of the query that finds which parts of these appends do not fit. */
 export function unfitColumns(appends: readonly Append[]): unknown[][] {
   const keys = ({ key: instance, events }: Append) =>
     events.flatMap(({ key }) => (key === null ? [] : { instance, key }));

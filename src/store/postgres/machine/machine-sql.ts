@@ -38,7 +38,7 @@ const RESET = `(id) do update set instance = excluded.instance, claim_group = ex
     claimed_until = null, attempts = 0, state = 'pending', problem = null`;
 
 /**
- * A sent event waits among its instance's timers: where that is served, and not where its sender is. `replace`: sent again, it
+ * A sent event waits among its instance's timers, in the group of the instance and not of the sender. `replace`: sent again, it
  * starts from its new time.
  */
 export const intoSent = ({ schema: s }: Dialect, sent: SentParameters, only: string, replace: boolean) => `
@@ -97,16 +97,16 @@ with t as materialized (select ${d.now} as now
 select key from ok`,
 );
 
-/** A call of which the answer may have been lost: whose instance it was for, and its token. */
+/** A call whose answer may have been lost: its instance, and its token. */
 export const TRIED = rowset<{ readonly key: string; readonly token: string }>()({
   key: uuid(({ key }) => key),
   token: uuid(({ token }) => token),
 });
 
-/** Why instances were not created: who has the id. `mine`: this very call did, before. */
+/** Why instances were not created: which instance has the id. `mine`: the same call created it before. */
 export const whoseInstances = statement(
   "whose_instances",
-  "Finds out who created instances that are there already.",
+  "Finds out which calls created instances that exist already.",
   ({ schema: s }) => `
 select i.input_hash, e.token = w.token as mine
 from ${TRIED.from(1).as("w", "ord")}
@@ -177,7 +177,7 @@ left join lateral (select token from ${s}.instance_events e where e.instance = w
 order by w.ord`,
 );
 
-/** Which of these keys were accepted, and which of these timers are not there: asked when the sequence is as expected. */
+/** Which of these keys were accepted, and which of these timers do not exist: queried when the sequence is as expected. */
 export const unfitParts = statement(
   "unfit_parts",
   "Finds out which event keys of appends are taken and which timers are missing.",

@@ -139,10 +139,10 @@ export const SETTLEMENTS = rowset<TimerSettlement>()({
   problem: text(({ problem }) => problem),
 });
 
-/** One that is being changed is left alone: the change is newer, and the lease expires. */
+/** A timer that is being changed is skipped: the change is newer, and the lease expires. */
 export const settleTimers = statement(
   "settle_timers",
-  "Gives back timers that could not be fired: for later, as dead, or removed.",
+  "Releases timers that could not be fired: for later, as dead, or removed.",
   ({ schema: s, now }) => `
 with w as materialized (
   select w.* from ${SETTLEMENTS.from(1).as("w")}

@@ -1,8 +1,8 @@
-// Claims that were taken from their holder: who had them, when they were taken, and by whom.
+// Reclaimed claims: which node held them, when they were reclaimed, and by which node.
 
 import type { Dialect } from "../connection/dialect.js";
 
-// In a table of their own, because few runs have one. The tokens in a run's journal show who else held it.
+// In a separate table, because few runs have one. The tokens in a run's journal show its other holders.
 export const claims = ({ schema: s }: Dialect) => `
 create table ${s}.taken_claims (
   run_id   uuid not null,
@@ -12,7 +12,7 @@ create table ${s}.taken_claims (
   by       uuid,
   outcome  text not null,
   at       timestamptz not null,
-  -- Whether it is one of the run's crashes; false once its holder was heard of again. How many live holders had lost the run
+  -- Whether it is one of the run's crashes; false once its holder gave a sign of life again. How many live holders had lost the run
   -- in a row before this one.
   counted  boolean not null,
   losses   int not null,

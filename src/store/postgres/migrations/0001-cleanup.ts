@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../connection/dialect.js";
 
-/** A function that reads rows straight from an index: without statistics, the planner reads and sorts all that are there. */
+/** A function that reads rows straight from an index: without statistics, the planner reads and sorts all of them. */
 const ORDERED = `language sql stable
   set search_path = pg_catalog set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as`;
 

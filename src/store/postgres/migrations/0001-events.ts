@@ -1,10 +1,10 @@
-// Events: who is started by them, who declared that, and what gathers while a subject is not quiet.
+// Events: which programs they start, which nodes declared that, and what gathers while a subject is not quiet.
 
 import type { Dialect } from "../connection/dialect.js";
 import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
 
 export const events = ({ schema: s }: Dialect) => `
--- '' stands for none in stack and version. An event is for a subscription when its payload contains one of the filters.
+-- '' means none in stack and version. An event is for a subscription when its payload contains one of the filters.
 create table ${s}.subscriptions (
   env          text not null,
   id           text collate "C" not null,
@@ -50,8 +50,8 @@ create table ${s}.debounces (
   primary key (env, subscription, subject)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- Who may try while a circuit breaker is half-open: one for each failure that opened it, and another when that one ended
--- neither well nor badly. Its state is read from the runs.
+-- The runs that may try while a circuit breaker is half-open: one for each failure that opened it, and another when that run
+-- ended with neither success nor failure. Its state is read from the runs.
 create table ${s}.breaker_probes (
   env      text not null,
   program  text not null,

@@ -40,7 +40,7 @@ export const ground = {
 
 const groundSql = ({ schema: s }: Dialect) => `
 -- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group. The number is
--- made from them (groups.ts). '' stands for "any" in stack and version.
+-- made from them (groups.ts). '' means "any" in stack and version.
 create table ${s}.claim_groups (
   id       int primary key,
   env      text not null,
@@ -48,9 +48,9 @@ create table ${s}.claim_groups (
   queue    text not null,
   program  text not null,
   version  text not null,
-  -- As a node that serves it declared them, for those who start a run without the code.
+  -- As declared by a node that serves the group, for callers that start a run without the code.
   limits   text not null default '[]',
-  -- What becomes of its runs when their holder died; NULL: no node has said.
+  -- What happens to its runs when their holder died; NULL: no node has declared it.
   recovery text check (recovery in ('resume', 'restart', 'fail')),
   -- The node that declared both, and when it started: one that started earlier does not change them while it lives.
   declared_by    uuid,
@@ -80,17 +80,17 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
-  -- What becomes of it when its holder died; NULL: what was declared for its group.
+  -- What happens to it when its holder died; NULL: what was declared for its group.
   recovery      text,
   limited       boolean not null default false,
   parent_id     uuid,
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
   key_hash      uuid,
-  -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
+  -- The tasks it waits for; whether it is a task whose end is still to be counted; whether it is paused when it is released.
   pending       int not null default 0,
   counts        boolean not null default false,
   pausing       boolean not null default false,
-  -- Who found in this generation that its code does not fit the journal: builds, or incarnations where a build names two codes.
+  -- Whose code was found in this generation not to fit the journal: builds, or incarnations where a build names two versions of code.
   misfits       text[],
   created_at    timestamptz not null,
   -- When it ended or was quarantined.
@@ -164,7 +164,7 @@ create table ${s}.journal (
   primary key (run_id, seq)
 );
 
--- Dedupe keys live apart, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
+-- Dedupe keys are in a separate table, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
 create table ${s}.run_keys (
   hash          uuid primary key,
   env           text not null,
@@ -176,7 +176,7 @@ create table ${s}.run_keys (
   expires_at    timestamptz
 );
 
--- taken_seq: the journal entry that took the message in; 0 when the run ended without reading it.
+-- taken_seq: the journal entry that took the message; 0 when the run ended without reading it.
 create sequence ${s}.inbox_id;
 create table ${s}.inbox (
   id          bigint not null default nextval('${s}.inbox_id'),
@@ -194,7 +194,7 @@ create table ${s}.inbox (
 );
 create index inbox_unread on ${s}.inbox (run_id) where taken_seq is null;
 
--- finished_token: who completed, failed or released it, so that the same call repeated finds its own effect.
+-- finished_token: the token that completed, failed or released it, so that the same call repeated finds its own effect.
 create table ${s}.leases (
   env             text not null,
   key             text not null,
@@ -226,11 +226,11 @@ create table ${s}.nodes (
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
   absent_since timestamptz,
-  -- The claim groups of its programs, and those of which it takes runs now; how often it beats; for how long it claims.
+  -- The claim groups of its programs, and those of which it takes runs now; its heartbeat interval; the length of its leases.
   serves       int[] not null,
   -- Its executors with their slots and queues, for people.
   executors    jsonb not null default '[]',
-  -- It renews nothing and reclaims nothing, and no other lives in its env and stack.
+  -- It renews nothing and reclaims nothing, and no other live node is in its env and stack.
   alone        boolean not null default false,
   claims       int[] not null,
   mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),
@@ -238,11 +238,11 @@ create table ${s}.nodes (
   drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
   lease_ms     bigint,
-  -- How long its lock may be missing before others take it for gone.
+  -- How long its lock may be missing before other nodes count it as gone.
   presence_grace_ms bigint,
   -- By group: a digest of the limits and the recovery that it declares.
   declared     jsonb not null default '{}',
-  -- Whether it has said which events start its programs.
+  -- Whether it has declared which events start its programs.
   declares     boolean not null default false
 ) with (fillfactor = 50);
 -- Where the next window over unread mail, and over lines of limits, begins. The rows are there from the start, so that no round

@@ -11,11 +11,11 @@ import { ENDED } from "../run/ended-states.js";
 const ADMISSION_CLASS = 0x686f6c65;
 /** Of one line, in one call. */
 const MOST_OF_A_LINE = 1000;
-/** Runs of one batch stand up to a millisecond apart: without it, the last ones of a batch would be admitted a round later. */
+/** Runs of one batch are up to a millisecond apart: without it, the last ones of a batch would be admitted a round later. */
 export const DUE_SLACK = "interval '2 ms'";
 
 /**
- * follow_limits is the whole life of a place in a line, in the transaction that moves the run, so that counting rows is
+ * follow_limits creates and removes a place in a line in the transaction that moves the run, so that counting rows is
  * enough and no crash can leak a slot. Its name puts it before refuse_illegal_move.
  *
  * admit_runs locks first and counts in a statement of its own, which sees what the last holder of the lock has written
@@ -25,7 +25,7 @@ export const DUE_SLACK = "interval '2 ms'";
  * too: judged one by one, a run under an older, smaller limit might never be its turn.
  * Both are planned without sequential scans: what they read is a few rows by key, whatever the statistics say.
  *
- * Who finds no place and may not wait is skipped under the same lock, after the places were given out: counted anywhere
+ * A run that finds no place and may not wait is skipped under the same lock, after the places were granted: counted anywhere
  * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped; a task of another run waits.
  */
 export const limits = (d: Dialect) => {
@@ -73,7 +73,7 @@ create table ${s}.paused_queues (
 create function ${s}.follow_limits() returns trigger language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 declare
-  -- Quarantined, it has not ended; but its key is not kept from others for as long as no node has code that fits.
+  -- A quarantined run has not ended; but it does not block its key for as long as no node has code that fits.
   ends boolean := new.state in ${ENDED} or new.state = 'quarantined';
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;

@@ -3,7 +3,7 @@
 import type { Dialect } from "../connection/dialect.js";
 
 export const machines = ({ schema: s }: Dialect) => `
--- One row per instance. The key is made of env, machine and id. Nothing that changes is indexed, so that an append stays HOT.
+-- One row per instance. The key derives from env, machine and id. Nothing that changes is indexed, so that an append stays HOT.
 create table ${s}.instances (
   key           uuid primary key,
   claim_group   int not null,
@@ -41,8 +41,8 @@ create table ${s}.instance_events (
 );
 create unique index instance_events_key on ${s}.instance_events (instance, key) where key is not null;
 
--- due_at is the deadline, try_at when a node looks at it: later after a failure. While a node has taken it, until claimed_until,
--- no other node does: that is in no index, so that taking stays HOT. What is due together mostly lies together, so that a page needs
+-- due_at is the deadline, try_at when a node looks at it: later after a failure. While a node has claimed it, until claimed_until,
+-- no other node can: that is in no index, so that taking stays HOT. What is due together mostly lies together, so that a page needs
 -- room for all of its rows once more: with a fillfactor of 80, 31 % of such takes were HOT, and 200 took 1.6 times as long.
 create table ${s}.timers (
   id           uuid primary key,

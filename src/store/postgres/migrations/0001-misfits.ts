@@ -1,9 +1,9 @@
-// Runs whose journal some live code does not fit: where they are found without an index on the hot table.
+// The table of runs whose journal some live code does not fit, so that they are found without an index on the hot table.
 
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * forget_misfits: another generation has another log, and everybody may try again. A trigger, so that no operation that begins a
+ * forget_misfits: another generation has another journal, and every node may try again. A trigger, so that no operation that begins a
  * generation can forget it; runs without misfits pay one test for NULL.
  */
 export const misfits = ({ schema: s }: Dialect) => `

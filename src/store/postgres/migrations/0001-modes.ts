@@ -1,4 +1,4 @@
-// Modes of nodes that outlive a restart, and runs that a node started for others to work on.
+// Modes of nodes that outlive a restart, and deferred runs, which a node started for others to work on.
 
 import type { Dialect } from "../connection/dialect.js";
 
@@ -13,7 +13,7 @@ create table ${s}.kept_modes (
   primary key (env, identity)
 );
 
--- In a table of its own, because few runs have one: who asked for it, until when a node must have taken it, and which did.
+-- In a separate table, because few runs have one: the node that deferred it, until when a node must take it, and which node did.
 create table ${s}.deferred_runs (
   run_id      uuid primary key,
   by          text not null,

@@ -7,8 +7,8 @@ import { HERE, isHere, isLive } from "../node/presence-sql.js";
 const REGISTRATION_CLASS = 0x686f6c6e;
 
 /**
- * Lock first and look in a statement of its own, whose snapshot is younger than the lock: looking in the same statement, two
- * that ask to be alone at the same moment both find no other. Those that do not ask share the lock and do not wait.
+ * Locks first and reads in a separate statement, whose snapshot is younger than the lock: with one statement, two nodes that ask
+ * to be alone at the same moment both find no other. Nodes that do not ask share the lock and do not wait.
  */
 export const nodes = ({ schema: s }: Dialect) => `
 create function ${s}.register_node(me ${s}.nodes, at timestamptz)
@@ -30,8 +30,8 @@ begin
       return next;
       return;
     end if;
-    -- What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in another
-    -- it tells from which.
+    -- The mode stored for the identity wins over the node's option. In full mode it claims from all its groups; in another
+    -- mode it declares from which.
     insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, executors, alone,
       heartbeat_ms, lease_ms, presence_grace_ms, claims, mode, overrides)
     select me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
@@ -56,7 +56,7 @@ begin
         and (me.alone or (n.stopped_at is null and (n.alone or (n.identity = me.identity and n.presence is not null))))
         and not ${isLive("at")}
     ), stopped as (
-      -- One that lives after all, and is or was alone, learns of it in its next round.
+      -- A node that lives after all, and is or was alone, learns of this in its next round.
       update ${s}.nodes n set stopped_at = at
       from replaced r where n.incarnation = r.incarnation and r.is_over and n.stopped_at is null
     )

@@ -1,9 +1,9 @@
-// Schedules: what was declared, and up to which window it is decided.
+// The table of schedules: what was declared, and the window up to which it is decided.
 
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * Few rows, looked up by id or read whole, so there is no index on next_at. '' stands for "any" in stack and version, as in
+ * Few rows, looked up by id or read whole, so there is no index on next_at. '' means "any" in stack and version, as in
  * claim_groups. Windows are whole milliseconds, so that what was read is equal to what is stored.
  */
 export const schedules = ({ schema: s }: Dialect) => `

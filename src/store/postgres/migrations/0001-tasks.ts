@@ -1,16 +1,16 @@
-// Tasks: who needs whose end, what a pause does to a run that is held, and how a wrong count is found.
+// Tasks: which tasks need which, what a pause does to a running run, and how a wrong count is found.
 
 import type { Dialect } from "../connection/dialect.js";
 import { ENDED } from "../run/ended-states.js";
 
 /**
- * A run's `pending` is the number of tasks that it waits for. It falls by what ended, on the locked row, in the commit that
- * ends them; never is it judged by looking at the needs, because two that end at the same moment do not see each other.
+ * A run's `pending` is the number of tasks that it waits for. The commit that ends tasks subtracts them, on the locked row.
+ * The number is never computed from the needs, because two tasks that end at the same moment do not see each other.
  *
- * answer_pause: a running run cannot be paused by others; marked, it becomes `paused` when its claim is given back and
- * however. Its name puts it before follow_limits.
+ * answer_pause: other processes cannot pause a running run; they mark it, and it becomes `paused` when its claim is released, in
+ * whatever way. Its name puts it before follow_limits.
  *
- * reconcile_tasks locks first and counts in statements of their own: the statement that ends a task holds the rows that it counts down.
+ * reconcile_tasks locks first and counts in separate statements: the statement that ends a task holds the rows that it counts down.
  */
 export const tasks = ({ schema: s }: Dialect) => `
 create table ${s}.run_needs (
@@ -18,7 +18,7 @@ create table ${s}.run_needs (
   run_id   uuid not null,
   primary key (need_id, run_id)
 );
--- With a claim on a task goes what its needs ended with.
+-- A claim on a task includes the results of its needs.
 create index run_needs_run on ${s}.run_needs (run_id, need_id);
 
 create function ${s}.answer_pause() returns trigger language plpgsql set search_path = pg_catalog as $$

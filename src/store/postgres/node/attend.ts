@@ -1,8 +1,9 @@
 // A node's own connection: it is woken there, and holds a lock that the server drops when the process dies.
 //
 // The connection runs nothing else, so that the lock of a killed process is gone within milliseconds (measured: 4–7 ms).
-// Safety never depends on it, only how soon a takeover begins: the fence refuses whatever a node writes that was missed
-// by mistake. A node that cannot open it again lives on: it sends its heartbeat more often, and with heartbeats it is not gone.
+// Safety never depends on it, only how soon a takeover begins: the fence refuses every write of a node that was counted as
+// missing by mistake. A node that cannot reconnect keeps working: it sends its heartbeat more often, and with heartbeats it is
+// not gone.
 
 import pg from "pg";
 import type { World } from "../../../kernel/world.js";
@@ -65,7 +66,7 @@ class Presence {
       onNotification: (payload) => this.#notified(payload),
       onOpened: () => {
         attendee.onPresence?.(true);
-        // There may have been work while it did not listen.
+        // Work may have arrived while it did not listen.
         attendee.onHint([]);
       },
       onLost: () => attendee.onPresence?.(false),

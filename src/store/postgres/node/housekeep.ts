@@ -15,8 +15,8 @@ const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boole
  * gone), SELECT (what is due).
  *
  * It writes rows of nodes only, and none that others have locked: those are left to the next round. (After a restart of the
- * database every node misses every other at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
- * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
+ * database every node misses every other at once, and two of these statements that waited for each other's rows deadlocked.) It
+ * only reads what is to be done: each part is a separate statement, so that none of them can hold up the sign of life.
  */
 export const housekeepingRound = statement(
   "housekeep",

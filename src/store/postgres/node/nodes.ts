@@ -1,4 +1,4 @@
-// Registers nodes, keeps their heartbeat, lists them with what they hold.
+// Registers nodes, stores their heartbeats, and lists them with the runs they hold.
 
 import type { ModeChange, ModeState } from "../../../kernel/node-mode.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
@@ -11,8 +11,8 @@ import { ms } from "../connection/instant.js";
 import { declaredDigest } from "../limit/program-limits.js";
 import { isHeard } from "./presence-sql.js";
 
-/** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
- * another it tells from which. */
+/** The mode stored for the identity wins over the node's option. In full mode it claims from all its groups; in
+ * another mode it declares from which. */
 export const registerNode = statement(
   "register_node",
   "Registers a node, or refuses it because another one with its identity lives.",
@@ -28,7 +28,7 @@ const claimsFrom = statement(
   ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
 );
 
-/** One change at a time; those that are not asked for are null. */
+/** One change at a time; the other parameters are null. */
 const changeNodeMode = statement(
   "change_mode",
   "Changes the mode of a node.",
@@ -49,7 +49,7 @@ with n as (
 select mode, overrides, drain from n`,
 );
 
-/** What the dead held. The UPDATE asks again whether they still do. */
+/** Reclaims the runs of dead nodes. The UPDATE checks again that they still hold them. */
 export const reclaimClaimsOf = statement(
   "reclaim_claims_of",
   "Reclaims what earlier incarnations of a node held.",
@@ -57,7 +57,7 @@ export const reclaimClaimsOf = statement(
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
 );
-/** Leaves what the dead held to an operator, who decides on each run: it is an orphan from now on. */
+/** Leaves the runs of dead nodes to an operator, who decides on each run: each is an orphan from now on. */
 export const endClaims = statement(
   "end_claims",
   "Ends the leases of what earlier incarnations of a node held, for an operator to decide.",
@@ -156,7 +156,7 @@ interface RegisterRow {
   drain: ModeState["drain"];
 }
 
-/** Claims are reclaimed by a statement of its own: a start that dies before that is repeated and finds the same dead. */
+/** A separate statement reclaims claims: a start that dies before it is repeated and finds the same dead nodes. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
   const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
   const { outcome, dead, mode, overrides, drain, ...by } = row!;

@@ -31,17 +31,17 @@ export const isHere = (presence: string) => oneOf(presence, "select presence fro
 
 const heartbeatsMs = (n: string) => `${MISSED_HEARTBEATS} * coalesce(${n}.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`;
 
-/** Heard of within three heartbeats. */
+/** Gave a sign of life within three heartbeats. */
 export const isHeard = (now: string) => `n.seen_at >= ${now} - ${interval(heartbeatsMs("n"))}`;
 
-/** Not heard of for as long as its claims would have held, had it renewed them. */
+/** No sign of life for as long as its claims would have lasted, had it renewed them. */
 export const isSilent = (now: string) =>
   `n.seen_at < ${now} - ${interval(`greatest(n.lease_ms, ${heartbeatsMs("n")})`)}`;
 
 /**
- * Whether node `n` lives, given `here`, for a start that would take its place. A lock that is missing proves a death, unless the
- * node was heard of after that was noted. One that is held proves nothing of a machine that lost its power, whose session the
- * server keeps for hours: there silence decides, and also for a node that has no lock, or not yet: between its registration and
+ * Whether node `n` lives, given `here`, for a start that would replace it. A missing lock proves a death, unless the node gave a
+ * sign of life after the loss was noted. A held lock proves nothing for a machine that lost its power, whose session the server
+ * keeps for hours: there silence decides, and also for a node that has no lock, or not yet: between its registration and
  * its lock a start on a busy machine took longer than three heartbeats.
  */
 export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent(now)}
@@ -57,17 +57,17 @@ const lastGrant = (s: string) => `case when not n.alone then (
 
 export interface Witness {
   readonly env: string;
-  /** How long it has watched without a gap, and whether that began with trouble of its own. */
+  /** How long the witness has watched without a gap, and whether that began after a failure of its own. */
   readonly watchedMs: string;
   readonly troubled: string;
 }
 
 /**
  * CTEs `missing` and `departing`, given `t` and `here`: the nodes of the witness's env whose lock is missing, and when each of them is
- * gone (`at`), judged by its own registered settings. Its lock has been missing for its grace, nothing was heard of it for
+ * gone (`at`), judged by its own registered settings. Its lock has been missing for its grace, it gave no sign of life for
  * two heartbeats, and the witness has watched for as long. A restart of the server, a witness whose own connection
- * broke at about the same time, and many locks lost at once are reasons to doubt: each of these asks for three times as much. Nodes that died long ago are
- * no evidence of that, so a lock counts as lost at once with others only when its node was heard of until then.
+ * broke at about the same time, and many locks lost at once are reasons to doubt: each of these triples the times. Nodes that died long ago are
+ * no evidence of that, so a lock counts as lost together with others only when its node gave signs of life until then.
  */
 export function departingParts({ schema: s }: Dialect, { env, watchedMs, troubled }: Witness): string {
   return `missing as materialized (
@@ -109,7 +109,7 @@ export function goneParts({ schema: s }: Dialect, { env, watchedMs }: Witness): 
 export const hasWatched = (heartbeatMs: string, watchedMs: string) =>
   `${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`;
 
-/** Whether the claim on `r` is to be taken by the witness, given `gone`. */
+/** Whether the witness is to reclaim run `r`, given `gone`. */
 export const isOrphan =
   ({ schema: s }: Dialect, { watchedMs }: Witness) =>
   (time: string) =>

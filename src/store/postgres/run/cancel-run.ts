@@ -1,5 +1,5 @@
-// Cancels a run: at once when it is not held, by a message to its holder when it is. One that has tasks ends when
-// they have: those that wait are cancelled at once, those that run are asked.
+// Cancels a run: at once when it is not running, otherwise by a message to its holder. A run with tasks ends when its
+// tasks have: waiting ones are cancelled at once, running ones are asked to end.
 
 import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
@@ -18,8 +18,8 @@ const into = ({ schema: s }: Dialect) =>
   `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
 
 /**
- * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a reclaim that committed while we
- * waited for its lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
+ * The locked row (`l`) decides, not the row in the statement's snapshot: a reclaim that committed while this statement waited for
+ * the lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
  * A task is taken in its turn, without waiting for it: one that is locked is answered by no row.
  */
 function cancelOne(d: Dialect, task: boolean): string {
@@ -117,7 +117,7 @@ interface TasksRow {
   ready: Ready;
 }
 
-/** A task that is just being committed is asked for again. */
+/** The cancel of a task that is just being committed is tried again. */
 const TRIES = 100;
 const AGAIN_MS = 5;
 

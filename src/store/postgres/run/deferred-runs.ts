@@ -1,4 +1,4 @@
-// Deferred runs: noted when the run is inserted, taken by the claim, cancelled when no node took one in time.
+// Deferred runs: recorded when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
 import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";

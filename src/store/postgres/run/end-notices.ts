@@ -1,4 +1,4 @@
-// What an ending run leaves behind in the same statement: its unread messages are closed, its parent gets a message.
+// What the statement that ends a run also writes: it closes unread messages and sends a message to the parent.
 
 import type { Dialect } from "../connection/dialect.js";
 import { oneOf } from "../connection/rowset.js";

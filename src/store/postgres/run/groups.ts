@@ -1,7 +1,7 @@
-// Claim groups: env, stack, queue, program and version pin as one number, remembered here once known.
+// Claim groups: env, stack, queue, program and version pin as one number, cached here once known.
 //
-// The number is made from these names. Counted up, a failover that loses the last groups gives their numbers to others, and a
-// node that still asks by its old ones would be handed runs of another program.
+// The number is a hash of these names. With a counter, a failover that loses the last groups would give their numbers to others,
+// and a node that still claims by its old numbers would get runs of another program.
 
 import { hash } from "node:crypto";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
@@ -10,7 +10,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { type Columns, int, rowset, text } from "../connection/rowset.js";
 
-/** '' stands for "any" in the table: NULLs are not unique before PostgreSQL 15. */
+/** '' means "any" in the table: NULLs are not unique before PostgreSQL 15. */
 const GROUP = {
   env: text(({ env }) => env),
   stack: text(({ stack }) => stack ?? ""),
@@ -40,7 +40,7 @@ from ${GROUPS.from(1).as("g", "ord")}
 join ${s}.claim_groups c using (env, stack, queue, program, version)`,
 );
 
-/** Always on a connection of our own: made in a caller's transaction, a number would vanish with its rollback. */
+/** Always on a connection of the store: a number that a caller's transaction creates would vanish with its rollback. */
 export class Groups {
   readonly #db: Database;
   readonly #known = new Map<string, number>();
@@ -76,7 +76,7 @@ export class Groups {
 
   async #find(missing: [string, RunGroup][]): Promise<void> {
     await this.#look(missing);
-    // Whose number another group has takes the next that its names make. (500 groups: once in 17,000 databases.)
+    // A group whose number belongs to another group takes the next number that its names produce. (500 groups: once in 17,000 databases.)
     for (let nth = 0; ; nth++) {
       const unknown = missing.filter(([text]) => !this.#known.has(text));
       if (unknown.length === 0) return;

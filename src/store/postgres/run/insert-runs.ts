@@ -100,13 +100,13 @@ export const insertLimitedRuns = statement(
 
 interface KeyedOptions {
   readonly limited: boolean;
-  /** A run that is there already is a repeated call: it takes no key. Without it, such a run is a violation. */
+  /** A run that exists already means a repeated call: it takes no key. Without this condition, such a run is a violation. */
   readonly mayBeThere: boolean;
   /** A further condition on a run that is `asked` for. */
   readonly only?: string;
 }
 
-/** Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. */
+/** Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run is inserted with its key or not at all. */
 export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptions) => {
   const absent = `(select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null`;
   const conditions = [...(mayBeThere ? [absent] : []), ...(only ? [only] : [])];
@@ -203,7 +203,7 @@ async function sendPlain(
   await db.run(insertRunsAgain, columns, { tx });
 }
 
-/** The runs that went in with their keys. */
+/** The runs that were inserted with their keys. */
 async function takeKeys(
   db: Database,
   runs: readonly KeyedRun[],
@@ -225,7 +225,7 @@ async function takeKeys(
   return db.run(limited ? insertLimitedKeyedRuns : insertKeyedRunsAgain, values, { tx });
 }
 
-/** Answers only those that were not inserted. */
+/** Returns answers only for those that were not inserted. */
 async function sendKeyed(
   db: Database,
   runs: readonly KeyedRun[],

@@ -1,4 +1,4 @@
-// What a commit does for a run whose journal its holder's code does not fit, as SQL.
+// The part of a commit for a run whose journal its holder's code does not fit, as SQL.
 
 import { ANYBODYS_ENTRIES } from "../../contract/run/misfits.js";
 import type { Dialect } from "../connection/dialect.js";

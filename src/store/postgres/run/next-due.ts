@@ -1,4 +1,4 @@
-// When the next run of some groups can be claimed: what an idle node sleeps until. Paused queues have none.
+// Finds when the next run of some groups can be claimed: an idle node sleeps until then. Paused queues have none.
 
 import { pausedGroups } from "../claim/claim-runs.js";
 import type { Database } from "../connection/database.js";

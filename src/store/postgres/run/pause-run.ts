@@ -1,5 +1,5 @@
-// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a run that is held is marked,
-// and becomes paused when its claim is given back (answer_pause); its holder is asked to do that now.
+// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a running run is
+// marked, and becomes paused when its claim is released (answer_pause); its holder is asked to release it now.
 
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { PauseAnswer, ResumeAnswer } from "../../contract/run/runs.js";
@@ -9,7 +9,7 @@ import { admitAfter } from "../limit/admit-runs.js";
 import { taskTree } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
-/** The message's key holds the number that the inbox rises to: a pause after a resume is another message. */
+/** The message's key contains the next sequence of the inbox: a pause after a resume is another message. */
 export const pauseRun = statement("pause_run", "Pauses a run and its tasks, or asks their holders to.", (d) => {
   const { schema: s, now } = d;
   return `

@@ -53,7 +53,7 @@ returning r.id`,
  * Only terminal and unreferenced: a live parent may still ask for its child's result. Keys are locked in their order
  * first, as in the statement that frees stale ones; of the messages, no other statement waits for one while it holds another. Rates whose
  * next start is past mean the same as none: they go, too ('0' comes after '/'). So do old tries of a
- * circuit breaker whose run is gone, or never came.
+ * circuit breaker whose run is gone, or was never inserted.
  */
 export const pruneRuns = statement("prune_runs", "Removes runs that ended a given time ago.", (d) => {
   const { schema: s, now } = d;

@@ -14,8 +14,8 @@ import { ENDED } from "./ended-states.js";
 const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
 
 /**
- * All rows are locked first, in the order of their ids; what is judged is the row as it was locked. What had come too late
- * for the run's end is unread again, except a request to cancel it. The same call
+ * All rows are locked first, in the order of their ids; the locked row decides. Messages that had arrived too late for the
+ * run's end are unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
 export const retryRuns = statement(

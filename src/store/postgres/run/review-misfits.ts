@@ -1,4 +1,4 @@
-// Reviews runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
+// Reviews runs that some code does not fit: quarantined while no live node is left to try, claimable again when one starts.
 
 import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } from "../../contract/run/misfits.js";
 import type { Database } from "../connection/database.js";
@@ -70,7 +70,7 @@ export const reviewDue = statement(
     ),
 );
 
-/** What a node that has just come may try. */
+/** The runs that a node which has just started may try. */
 export const reviewFor = statement(
   "review_misfits_for",
   "Hands out runs that no node's code fitted, for a node that has just started.",

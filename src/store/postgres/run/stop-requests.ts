@@ -1,4 +1,4 @@
-// How far a cancel or a pause has come: which runs of a tree have it in their inbox and have not taken it in.
+// Finds how far a cancel or a pause has come: which runs of a tree have it in their inbox and have not read it.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { StopProgress } from "../../contract/run/runs.js";
@@ -8,7 +8,7 @@ import { taskTree } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
 /**
- * A cancel counts in whatever state its run is: one that was given back with it and has tasks may have started some of them since.
+ * A cancel counts in every state of its run: a run that was released with it and has tasks may have started some of them since.
  * A pause counts while it is wanted: after a resume its message may still be there.
  */
 export const stopProgress = statement(

@@ -21,8 +21,8 @@ const BEGIN = "begin isolation level read committed; show transaction_read_only"
 
 /**
  * The fenced commit is the last statement: with the fence first, one user's transaction of 2 s held up a renewal of 50
- * runs for 2 s. What the store or its connection refuses (a broken connection, a deadlock, a password) is its own trouble:
- * nothing was written, try again. What is the work's own is thrown as it is.
+ * runs for 2 s. An error of the store or its connection (a broken connection, a deadlock, a password) means that nothing
+ * was written: try again. An error of the step itself is thrown unchanged.
  */
 export async function transact(db: Database, work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer> {
   let sent: Commit | null = null;
@@ -64,7 +64,7 @@ export async function transact(db: Database, work: (tx: Transaction) => Promise<
     if (thrown instanceof Broken && thrown.atCommit && faultOf(cause) !== "transient") throw cause;
     const trouble = db.trouble("transact", db.world.monotonicNow() - startedAt, cause);
     if (sent === null) throw trouble;
-    // COMMIT had no answer: the journal knows.
+    // COMMIT had no answer: the journal shows whether it was done.
     const [answer] = await whyRefused(db, [sent]);
     if (answer!.outcome === "recorded" || answer!.outcome === "lost") return answer!;
     throw trouble;
@@ -80,7 +80,7 @@ class WorkFailed {
   }
 }
 
-/** The database was away, or gave way, while the work ran. */
+/** The database was unavailable, or ended a deadlock, while the work ran. */
 class Interrupted {
   readonly error: unknown;
 

@@ -55,7 +55,7 @@ const MAY_START = `(not ${oneOf("asked.id", `select unnest(${probes.array("run_i
 const UNDECIDED = `s.last_at = ${instant("f.seen")} and s.paused_at is null`;
 
 /**
- * A schedule moves on from where it was read, and its runs go in if it did. Of nodes that decide at the same time one finds
+ * A schedule advances only from the state that was read, and its runs are inserted only if it did. Of nodes that decide at the same time one finds
  * it as it read it; a row that is locked is left to the node that has it. `there`: runs that an earlier call with a lost reply left.
  */
 export const fireSchedules = statement(

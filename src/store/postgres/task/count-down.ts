@@ -1,5 +1,5 @@
-// The end of a task counts in the rows that wait for it: its parent's, and those of the tasks that need it. One piece of SQL
-// for everything that ends runs; a CHECK refuses an end of a task that was not counted.
+// Counts the end of a task in the rows that wait for it: its parent's, and those of the tasks that need it. One piece of SQL
+// for every statement that ends runs; a CHECK refuses an end of a task that was not counted.
 //
 // Locks: the rows that will be counted down are locked first, in the order of their ids, and waited for; the runs that end
 // are taken after them and never waited for. A statement that waits holds only rows with smaller ids, so there is no deadlock.

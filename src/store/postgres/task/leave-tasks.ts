@@ -1,5 +1,5 @@
-// A run that is retried from the start leaves its tasks: those that wait are cancelled, those that run are asked to end,
-// and their ends count nowhere. (Counted, they woke the run before its new tasks had ended, again and again until then.)
+// A run that is retried from the start leaves its tasks: waiting ones are cancelled, running ones are asked to end,
+// and their ends are not counted. (Counted, they woke the run before its new tasks had ended, again and again until then.)
 
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";

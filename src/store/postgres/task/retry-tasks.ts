@@ -1,5 +1,5 @@
 // Retries the tasks of a failed run that did not succeed; the run itself is retried after them (retry-runs.ts).
-// When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
+// When only this was done, its tasks continue and its row counts them: the same call repeated finishes the retry.
 
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";

@@ -1,4 +1,4 @@
-// A run with its tasks, and theirs: found in the journals, which name them.
+// Finds a run's tasks and their tasks in the journals, which name them.
 
 import type { Dialect } from "../connection/dialect.js";
 

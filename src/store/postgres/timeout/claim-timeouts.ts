@@ -98,7 +98,7 @@ const completeTimeoutIn = statement(
 /** Not tried: due as before, not counted. Failed: due later, behind everything due now, or given up. */
 export const releaseTimeouts = statement(
   "release_timeouts",
-  "Gives back timeouts that were not handled.",
+  "Releases timeouts that were not handled.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (${locked(d, RELEASES.from(1).as("a"), "o.token = a.token")}
