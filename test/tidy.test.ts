@@ -59,8 +59,6 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
 /** Where a listed phrase is right: the file, and why. */
 const WORDED_OTHERWISE: Readonly<Record<string, string>> = {
   "embedded/server-account.ts": "`nobody` is the name of a Unix account",
-  "store/postgres/migrations/0001-tasks.ts": "`mended` is a column that reconcile_tasks returns",
-  "store/postgres/task/reconcile-tasks.ts": "`mended` is a column that reconcile_tasks returns",
 };
 
 interface Source {

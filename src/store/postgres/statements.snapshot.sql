@@ -6021,7 +6021,7 @@ from ending_tasks;
 
 -- reconcile_tasks · task/reconcile-tasks.ts
 -- Repairs counts of tasks that do not match their rows.
-select id, claim_group, state, mended
+select id, claim_group, state, repaired
 from "holdfast".reconcile_tasks($1::text, $2::text);
 
 -- refused_appends · machine/machine-sql.ts

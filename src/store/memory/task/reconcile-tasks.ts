@@ -16,11 +16,11 @@ export function reconcileTasks(
   const waiting = [...tables.runs.values()].filter(
     (row) => isIn(row) && !isEnded(row.state) && (row.pending > 0 || row.state === "blocked" || hasTasks(tables, row)),
   );
-  const mended = waiting.filter((row) => mend(tables, row));
-  return { replayed: mended.length, skipped: waiting.length - mended.length };
+  const repaired = waiting.filter((row) => repair(tables, row));
+  return { replayed: repaired.length, skipped: waiting.length - repaired.length };
 }
 
-function mend(tables: Tables, row: RunRow): boolean {
+function repair(tables: Tables, row: RunRow): boolean {
   const needs = [...tables.needs].flatMap(([id, by]) => (by.includes(row.id) ? (tables.runs.get(id) ?? []) : []));
   const open = [...needs, ...tasksOf(tables, row)].filter(({ state }) => !isEnded(state)).length;
   const wrong = row.pending !== open;

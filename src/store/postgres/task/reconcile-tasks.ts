@@ -8,22 +8,22 @@ import { admitAfter } from "../limit/admit-runs.js";
 const reconcileTasks = statement(
   "reconcile_tasks",
   "Repairs counts of tasks that do not match their rows.",
-  ({ schema: s }) => `select id, claim_group, state, mended from ${s}.reconcile_tasks($1::text, $2::text)`,
+  ({ schema: s }) => `select id, claim_group, state, repaired from ${s}.reconcile_tasks($1::text, $2::text)`,
 );
 
 export async function reconcile(
   db: Database,
   { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
 ): Promise<Reconciled> {
-  const rows = await db.run<{ id: string; claim_group: number; state: string; mended: boolean }>(reconcileTasks, [
+  const rows = await db.run<{ id: string; claim_group: number; state: string; repaired: boolean }>(reconcileTasks, [
     env,
     stack,
   ]);
-  const mended = rows.filter((row) => row.mended);
-  db.onWork(mended.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+  const repaired = rows.filter((row) => row.repaired);
+  db.onWork(repaired.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
   await admitAfter(
     db,
-    mended.flatMap(({ id, state }) => (state === "held" ? id : [])),
+    repaired.flatMap(({ id, state }) => (state === "held" ? id : [])),
   );
-  return { replayed: mended.length, skipped: rows.length - mended.length };
+  return { replayed: repaired.length, skipped: rows.length - repaired.length };
 }
