@@ -222,9 +222,9 @@ const claiming: TimeoutsCase[] = [
     async run({ timeouts, advance }) {
       const read = await timeouts.schedule("i", { ...PENDING, in: 10 });
       await advance(20);
-      const anew = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
+      const rescheduled = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim");
-      same(await timeouts.get("i"), anew, "it is as scheduled");
+      same(await timeouts.get("i"), rescheduled, "it is as scheduled");
       const due = await timeouts.schedule("i", { state: "pending", sequence: 5, in: 0 });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due");
       same(await timeouts.get("i"), due, "it is unchanged");

@@ -236,9 +236,9 @@ onBothStores(
         if (++runs === 1) throw new Error("once");
         return runs;
       });
-      const anew = dag("anew", { only });
-      const node = await bench.open({ programs: [anew] });
-      const run = await node.start(anew);
+      const restarted = dag("restarted", { only });
+      const node = await bench.open({ programs: [restarted] });
+      const run = await node.start(restarted);
       await expect(run.result()).rejects.toMatchObject({ code: "RUN_FAILED" });
       await node.dead.retry([run.id], { from: "start" });
       expect(await run.result()).toEqual({ only: 2 });

@@ -52,7 +52,7 @@ async function clean(part: CleanPart, more: Partial<CleanRound> = {}) {
 const count = async (table: string, where = "true") =>
   Number((await s.rows<{ n: string }>(`select count(*) as n from {s}.${table} where ${where}`))[0]!.n);
 
-const anew = (input: number): Effect => ({ kind: "continue", input: json(input), reopen: [] });
+const continueAsNew = (input: number): Effect => ({ kind: "continue", input: json(input), reopen: [] });
 
 /** A run that has begun this many generations, each with 20 entries and a message. */
 async function generations(many: number): Promise<string> {
@@ -65,7 +65,7 @@ async function generations(many: number): Promise<string> {
     await s.store.inbox.send([signal(run!.id, key, { messageId })]);
     const [claim] = await claimFrom(s.store, own);
     const steps = Array.from({ length: 20 }, (_, i) => append(`step-${i}`));
-    await accept(s.store, commitOf(claim!, ...steps, { kind: "take", messageKey: key }, anew(n)));
+    await accept(s.store, commitOf(claim!, ...steps, { kind: "take", messageKey: key }, continueAsNew(n)));
   }
   return run!.id;
 }

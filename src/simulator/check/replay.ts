@@ -49,7 +49,7 @@ class JournalStage {
         return decision?.by ?? otherwise ?? undefined;
       },
       patched: (name) => this.#patched(name),
-      anew: (script) => {
+      continueAsNew: (script) => {
         onAnew(script);
         return new Promise(() => {});
       },
@@ -133,22 +133,22 @@ async function checkRun(history: History, run: ModelRun): Promise<void> {
     const continued = next !== undefined && next.token !== null;
     const last = log.at(-1)!.kind;
     if (!continued && last !== "completed" && last !== "failed") continue;
-    const end: End = continued ? { anew: decode(next.payload!) as Script } : { entry: log.at(-1)! };
+    const end: End = continued ? { next: decode(next.payload!) as Script } : { entry: log.at(-1)! };
     // The message its holder had read under this key was another than the one in the journal.
     const replaced = log.some(({ kind, key }) => kind === "take" && history.lost.has(`${run.id} ${key}`));
     if (!replaced) await checkGeneration(history, run, log, end);
   }
 }
 
-type End = { readonly anew: Script } | { readonly entry: ModelEntry };
-type Settled = { readonly seen: Seen } | { readonly error: unknown } | { readonly anew: Script };
+type End = { readonly next: Script } | { readonly entry: ModelEntry };
+type Settled = { readonly seen: Seen } | { readonly error: unknown } | { readonly next: Script };
 
 async function checkGeneration(history: History, run: ModelRun, log: readonly ModelEntry[], end: End): Promise<void> {
   const base = log[0]!.seq - 1;
   const entries = endingsOf(log, base);
   let settled: Settled | null = null;
   const journal = new JournalStage(log, entries, (script) => {
-    settled = { anew: script };
+    settled = { next: script };
   });
   play(decode(log[0]!.payload!) as Script, journal.stage).then(
     (seen) => {
@@ -162,15 +162,15 @@ async function checkGeneration(history: History, run: ModelRun, log: readonly Mo
   while (journal.tellNext(entries));
   const left = entries.filter((entry) => entry.kind !== "take" && !journal.knowsEnd(entry));
   history.expect(left.length === 0, "S9", run, `recorded, not asked for: ${left.map(endedCall).join(", ")}`);
-  if ("anew" in end) checkReopened(history, run, entries);
+  if ("next" in end) checkReopened(history, run, entries);
   compare(history, run, end, settled);
 }
 
 function compare(history: History, run: ModelRun, end: End, settled: Settled | null): void {
   const played = JSON.stringify(settled);
-  if ("anew" in end) {
-    const same = settled !== null && isDeepStrictEqual((settled as { anew?: Script }).anew, end.anew);
-    history.expect(same, "S9", run, `continued as new with ${JSON.stringify(end.anew)}, its journal says ${played}`);
+  if ("next" in end) {
+    const same = settled !== null && isDeepStrictEqual((settled as { next?: Script }).next, end.next);
+    history.expect(same, "S9", run, `continued as new with ${JSON.stringify(end.next)}, its journal says ${played}`);
   } else if (end.entry.kind === "completed") {
     const output = end.entry.payload && decode(end.entry.payload);
     const same = settled !== null && isDeepStrictEqual((settled as { seen?: Seen }).seen, output);

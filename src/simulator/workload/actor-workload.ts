@@ -70,7 +70,7 @@ function actors(place: Place | null) {
           { on: [on(moved(overflow), { subject: "resource" })], serial: "subject", budget: NO_BUDGET },
           moves(place),
         ),
-        anew: expectation({ recovery: "restart", budget: NO_BUDGET }, moves(place)),
+        restarted: expectation({ recovery: "restart", budget: NO_BUDGET }, moves(place)),
         once: expectation({ recovery: "fail", budget: NO_BUDGET }, moves(place)),
       },
     }),
@@ -145,7 +145,7 @@ export class ActorWorkload implements Workload {
 function checkRecovery(history: History, run: ModelRun): void {
   const restarts = run.journal.filter(({ kind, name }) => kind === "start" && name === "recovery").length;
   const orphaned = run.journal.some(({ kind, token }) => kind === "failed" && token === null);
-  history.expect(restarts === 0 || run.program.endsWith("::anew"), "S9", run, "restarted");
+  history.expect(restarts === 0 || run.program.endsWith("::restarted"), "S9", run, "restarted");
   history.expect(run.generation === restarts, "S16", run, `generation ${run.generation} after ${restarts} restarts`);
   history.expect(!orphaned || run.program.endsWith("::once"), "S9", run, "given up");
 }

@@ -73,7 +73,7 @@ function walking(place: Place | null) {
         ask: (s) => `Round ${s.round}?`,
         apply: (_s, decision) => ({ log: [`decided ${decision.outcome}`] }),
       }),
-      bell: S.wait(RING, { timeout: 300, apply: (_s, by) => ({ log: [by ?? "nobody"] }) }),
+      bell: S.wait(RING, { timeout: 300, apply: (_s, by) => ({ log: [by ?? "none"] }) }),
     },
     edges: {
       plan: "each",

@@ -191,7 +191,7 @@ function scripted(place: Place | null, slots: number | null): Workflow<string, S
       child: (child) => ctx.child(program, child),
       value: () => ctx.random(),
       patched: (name) => ctx.patched(name),
-      anew: (next) => ctx.continueAsNew(next),
+      continueAsNew: (next) => ctx.continueAsNew(next),
     };
     return play(script, stage);
   });

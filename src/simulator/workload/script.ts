@@ -13,7 +13,7 @@ export type Op =
   | { readonly do: "value" }
   | { readonly do: "patched"; readonly name: string }
   /** Continues as new with another script; nothing comes after it. */
-  | { readonly do: "anew"; readonly script: Script }
+  | { readonly do: "continueAsNew"; readonly script: Script }
   | { readonly do: "all" | "race"; readonly branches: readonly Script[] };
 
 export interface ApprovalOp {
@@ -53,7 +53,7 @@ export interface Stage {
   child(script: Script): Promise<Seen>;
   value(): Promise<number>;
   patched(name: string): Promise<boolean>;
-  anew(script: Script): Promise<never>;
+  continueAsNew(script: Script): Promise<never>;
 }
 
 /** Everything it received, in order; nested for branches. */
@@ -88,7 +88,7 @@ async function playFrom(script: Script, stage: Stage, before: readonly string[])
     else if (op.do === "value") seen.push(await stage.value());
     else if (op.do === "approval") seen.push((await stage.approval(op)) ?? null);
     else if (op.do === "patched") seen.push(await stage.patched(op.name));
-    else if (op.do === "anew") await stage.anew(op.script);
+    else if (op.do === "continueAsNew") await stage.continueAsNew(op.script);
     else if (op.do === "child") seen.push(await stage.child(op.script));
     else {
       const played = op.branches.map((branch) => playFrom(branch, stage, after));
@@ -110,7 +110,7 @@ function drawScript(chance: Chance, leaseMs: number, depth = 0): Script {
 export function drawGenerations(chance: Chance, leaseMs: number, left = 3): Script {
   const script = drawScript(chance, leaseMs);
   if (left === 0 || !chance.happens(0.15)) return script;
-  return [...script.slice(0, 3), { do: "anew", script: drawGenerations(chance, leaseMs, left - 1) }];
+  return [...script.slice(0, 3), { do: "continueAsNew", script: drawGenerations(chance, leaseMs, left - 1) }];
 }
 
 function drawOp(chance: Chance, leaseMs: number, depth: number): Op {

@@ -8,7 +8,7 @@ import { cases } from "./case.js";
 import { ConformanceFailure, holds, matches, rejects, same, some } from "./expect.js";
 import { append, complete, fail, handBack, LONG_MS, PAST_MS, payload, type Scene, SHORT_MS, take } from "./scene.js";
 
-const anew = (input: unknown): Effect => ({ kind: "continue", input: payload(input), reopen: [] });
+const continueAsNew = (input: unknown): Effect => ({ kind: "continue", input: payload(input), reopen: [] });
 
 function clean(s: Scene, part: CleanPart, options: Partial<CleanRound> = {}) {
   return s.store.cleanUp({ part, env: s.env, everyMs: 0, keepMs: 0, limit: 1000, ...options });
@@ -28,7 +28,7 @@ async function register(s: Scene): Promise<NodeRegistration> {
 const generations = {
   "entries of past generations are removed, and the run continues": async (s: Scene) => {
     const first = await s.start();
-    await s.accept(first, [append("a"), append("b"), anew(1)]);
+    await s.accept(first, [append("a"), append("b"), continueAsNew(1)]);
     same(await removed(s, "generations"), 3, "start, a and b");
     same(await removed(s, "generations"), 0, "a second time");
     same(await s.log(first.runId), ["start"], "log");
@@ -42,7 +42,7 @@ const generations = {
 
   "a run whose generations all passed keeps its end and can be retried from the start": async (s: Scene) => {
     const first = await s.start();
-    await s.accept(first, [anew("last")]);
+    await s.accept(first, [continueAsNew("last")]);
     await s.accept(await s.claimOne(), [append("a"), fail()]);
     same(await removed(s, "generations"), 1, "removed");
     const [end] = await s.store.runs.glance([first.runId]);
@@ -54,7 +54,7 @@ const generations = {
 
   "what is younger, another env's or beyond the limit stays for later": async (s: Scene) => {
     const other = await s.start();
-    await s.accept(other, [append("a"), append("b"), append("c"), anew(1)]);
+    await s.accept(other, [append("a"), append("b"), append("c"), continueAsNew(1)]);
     same(await removed(s, "generations", { keepMs: LONG_MS }), 0, "young ones");
     same(await removed(s, "generations", { env: `${s.env}-other` }), 0, "of another env");
     await s.advance(2);
@@ -67,7 +67,7 @@ const generations = {
     const group = s.group();
     await s.declare([{ group, limits: [], recovery: "restart" }]);
     const first = await s.start({ crashLimit: 3 });
-    await s.accept(first, [append("before"), anew(1)]);
+    await s.accept(first, [append("before"), continueAsNew(1)]);
     const outcomes: string[] = [];
     for (let crash = 0; crash < 4 && outcomes.at(-1) !== "dead"; crash++) {
       const [claim] = await s.claim({ leaseMs: SHORT_MS });
@@ -90,7 +90,7 @@ const messages = {
       s.message(first.runId),
     ];
     await s.store.inbox.send([drawn, named]);
-    await s.accept(first, [take(drawn.key), take(named.key), anew(1)]);
+    await s.accept(first, [take(drawn.key), take(named.key), continueAsNew(1)]);
     await s.store.inbox.send([unread]);
     same(await removed(s, "generations"), 4, "three entries and the message with a key of its own");
     same(await s.unreadKeys(first.runId), [unread.key], "unread");

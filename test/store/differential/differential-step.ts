@@ -3,6 +3,7 @@
 import type { Claim } from "../../../src/kernel/run/claim.js";
 import type { NewRun, RunGroup } from "../../../src/kernel/run/new-run.js";
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
+import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
 import { group } from "../scene.js";
 import type { Dice } from "./dice.js";
 import type { BothStores, Call } from "./differential-stores.js";
@@ -47,4 +48,23 @@ export interface Drawer {
   runId(): string;
   /** Mostly as it is, sometimes with a part wrong. */
   mutated<F extends { readonly epoch: number; readonly token: string }>(fence: F): F;
+}
+
+/** A limit that does not cut between runs of equal rank: their order is not defined. */
+export function untied(
+  snapshot: Snapshot,
+  groups: readonly RunGroup[],
+  limit: number,
+  names: readonly string[],
+): number {
+  const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
+  const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));
+  const turns = snapshot.runs
+    .filter((run) => run.state === "waiting" && queues.has(run.group.queue))
+    .filter(({ misfit }) => !misfit?.builds.some((tried) => names.includes(tried)))
+    .map((run) => run.priority * 1e15 + run.availableAt)
+    .sort((a, b) => a - b);
+  let cut = limit;
+  while (cut < turns.length && turns[cut] === turns[cut - 1]) cut++;
+  return cut;
 }

@@ -2,20 +2,19 @@
 
 import { isUuid } from "../../../src/kernel/id.js";
 import { type Claim, claimToken } from "../../../src/kernel/run/claim.js";
-import type { Effect } from "../../../src/kernel/run/effect.js";
-import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../../src/kernel/run/new-run.js";
+import type { KeyLifetime, NewLimit, NewRun } from "../../../src/kernel/run/new-run.js";
 import { RECOVERIES } from "../../../src/kernel/run/recovery.js";
 import { RUN_STATES } from "../../../src/kernel/run/run-state.js";
 import type { MessageKind, NewMessage } from "../../../src/store/contract/inbox/inbox.js";
 import { namesOf } from "../../../src/store/contract/run/misfits.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../../src/store/contract/run/runs.js";
-import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
 import { json } from "../scene.js";
 import { Dice } from "./dice.js";
+import { EffectDraws } from "./differential-effects.js";
 import { HouseSteps } from "./differential-house-steps.js";
 import { MachineSteps } from "./differential-machines.js";
 import { ModeSteps } from "./differential-mode-steps.js";
-import { BUILDS, type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
+import { BUILDS, type Drawer, GROUPS, type Held, type Step, step, untied } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
 import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
@@ -36,6 +35,7 @@ export class Steps {
   readonly #modes: ModeSteps;
   readonly #timeouts: TimeoutSteps;
   readonly #machines: MachineSteps;
+  readonly #effects: EffectDraws;
   /** Each history prefers other families, so that some reach what takes many steps of one. */
   #lean: readonly number[] | null = null;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
@@ -56,6 +56,7 @@ export class Steps {
       runId: () => this.#runId(),
       mutated: (fence) => this.#mutated(fence),
     };
+    this.#effects = new EffectDraws(drawer);
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
     this.#modes = new ModeSteps(drawer);
@@ -229,104 +230,11 @@ export class Steps {
     const commits = this.#dice.many(1, 4, (): Commit => {
       const { claim, seq } = this.#someClaim();
       const off = this.#dice.chance(0.08) ? this.#dice.one([-1, 1, 2]) : 0;
-      return { claim, expectedSeq: Math.max(seq + off, 0), effects: this.#effects(claim.runId) };
+      return { claim, expectedSeq: Math.max(seq + off, 0), effects: this.#effects.draw(claim.runId) };
     });
     // Mostly one per claim, as the contract asks.
     if (this.#dice.chance(0.05)) return commits;
     return [...new Map(commits.map((commit) => [commit.claim.runId, commit])).values()];
-  }
-
-  #effects(runId: string): Effect[] {
-    if (this.#dice.chance(0.02)) return [];
-    const effects = this.#dice.many(0, 2, () => this.#effect(runId));
-    if (this.#dice.chance(0.2)) return [...effects, ...this.#tasks(), ...this.#awaiting(runId)];
-    if (effects.length === 0 || this.#dice.chance(0.5)) effects.push(this.#settling(runId));
-    if (this.#dice.chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
-    return effects;
-  }
-
-  #effect(runId: string): Effect {
-    const entry = {
-      kind: "step",
-      name: `n${this.#dice.int(0, 3)}`,
-      ...(this.#dice.chance(0.5) ? { key: "k", payload: json(this.#dice.int(0, 3)) } : {}),
-    };
-    return this.#dice.pick<Effect>([
-      [6, { kind: "append", entry }],
-      [3, () => ({ kind: "take", messageKey: this.#messageKeyOf(runId) })],
-      [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
-      [0.3, { kind: "append", entry: { kind: "step", name: "\ud800" } }],
-    ]);
-  }
-
-  /** A few tasks, each of which may need some of those before it; rarely one that is not there. */
-  #tasks(): Effect[] {
-    const ids: string[] = [];
-    return this.#dice.many(1, 4, (): Effect => {
-      const run = this.#child();
-      const needs = ids.filter(() => this.#dice.chance(0.5));
-      if (this.#dice.chance(0.02)) needs.push(this.#runId());
-      ids.push(run.id);
-      return { kind: "enqueue", name: "task", run, task: { needs } };
-    });
-  }
-
-  #awaiting(runId: string): Effect[] {
-    const seenInboxSeq = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
-    const [wakeInMs, wakeAfter] = [this.#dice.one([null, 10, 5000]), this.#dice.one([1, 1000])];
-    const park: Effect = { kind: "park", wakeInMs, wakeAfter, seenInboxSeq, forTasks: true };
-    return this.#dice.chance(0.85) ? [park] : [];
-  }
-
-  #child(): Extract<Effect, { kind: "enqueue" }>["run"] {
-    const {
-      key: _key,
-      parentId: _parent,
-      ...run
-    } = {
-      ...this.#newRun(),
-      id: this.#dice.chance(0.08) ? this.#runId() : this.#dice.uuid(),
-      delayMs: this.#dice.int(0, 20),
-    };
-    this.#runIds.push(run.id);
-    return run;
-  }
-
-  #messageKeyOf(runId: string): string {
-    const unread = this.#both
-      .snapshot()
-      .inbox.filter((message) => message.runId === runId && message.takenSeq === null);
-    return unread.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(unread).key : "signal:none";
-  }
-
-  #takenOf(runId: string): string[] {
-    const taken = this.#both.snapshot().inbox.filter((message) => message.runId === runId && message.takenSeq !== null);
-    return taken.filter(() => this.#dice.chance(0.4)).map(({ key }) => key);
-  }
-
-  #settling(runId: string): Effect {
-    const known = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
-    const seenInboxSeq = this.#dice.chance(0.8) ? known : Math.max(known - 1, 0);
-    const wakeInMs = this.#dice.one([null, 0, 10, 5000]);
-    return this.#dice.pick<Effect>([
-      [4, { kind: "complete", output: json("done") }],
-      [
-        3,
-        () => ({
-          kind: "fail",
-          as: this.#dice.one(["failed", "dead", "cancelled", "skipped", "quarantined"] as const),
-          reason: json("no"),
-        }),
-      ],
-      [4, () => ({ kind: "retry", delayMs: this.#dice.int(0, 30), error: json("no") })],
-      [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
-      [2, () => ({ kind: "park", wakeInMs, wakeAfter: 1000, seenInboxSeq, forTasks: true })],
-      [3, { kind: "handBack" }],
-      [6, () => ({ kind: "misfit", build: this.#dice.one(BUILDS), reason: json("no") })],
-      [1, { kind: "pause" }],
-      [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
-      [0.3, { kind: "retry", delayMs: -1, error: json("no") }],
-    ]);
   }
 
   #renew(): Step {
@@ -488,18 +396,4 @@ export class Steps {
       ? this.#dice.one(this.#runIds.slice(-60))
       : this.#dice.uuid();
   }
-}
-
-/** A limit that does not cut between runs of equal rank: their order is not defined. */
-function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number, names: readonly string[]): number {
-  const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
-  const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));
-  const turns = snapshot.runs
-    .filter((run) => run.state === "waiting" && queues.has(run.group.queue))
-    .filter(({ misfit }) => !misfit?.builds.some((tried) => names.includes(tried)))
-    .map((run) => run.priority * 1e15 + run.availableAt)
-    .sort((a, b) => a - b);
-  let cut = limit;
-  while (cut < turns.length && turns[cut] === turns[cut - 1]) cut++;
-  return cut;
 }

@@ -229,7 +229,7 @@ export function operations(): readonly Operation[] {
     commits("pause", [{ kind: "pause" }]),
     commits("misfit", [{ kind: "misfit", build: "v1", reason: json("unfit") }], "commit_runs_and_more"),
     ...misfitOperations(),
-    commits("begin anew", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
+    commits("continue as new", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
     {
       name: "retry",
       statement: "retry_runs",

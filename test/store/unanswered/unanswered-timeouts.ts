@@ -18,14 +18,14 @@ function onTimeout(act: (store: Store, claim: TimeoutClaimRequest) => Promise<un
 }
 
 export function timeoutOperations(): Operation[] {
-  const anew = randomUUID();
+  const newGeneration = randomUUID();
   return [
     {
       name: "timeouts.schedule",
       statement: "schedule_timeout",
       prepare: onTimeout((store, { env, scope, instance }) =>
         store.timeouts.schedule({
-          ...{ env, scope, instance, generation: anew, state: "started", sequence: 2, keep: false },
+          ...{ env, scope, instance, generation: newGeneration, state: "started", sequence: 2, keep: false },
           deadline: { inMs: 60_000 },
         }),
       ),

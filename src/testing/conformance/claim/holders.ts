@@ -63,7 +63,7 @@ export const holderCases = cases("holders", {
     await s.advance(1);
     await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 });
     same(await s.store.runs.claims(id, { limit: 10 }), [], "pruned with its run");
-    same(await s.store.runs.claims("nobody", { limit: 10 }), [], "unknown");
+    same(await s.store.runs.claims("unknown", { limit: 10 }), [], "unknown");
   },
 
   "a claim that an operator or a start reclaims is recorded with its outcome": async (s) => {

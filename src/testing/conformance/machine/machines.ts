@@ -61,8 +61,8 @@ export const machineCases = cases("machines", {
     const one = await created(s, { timers: [set] });
     await s.advance(10);
     const [before] = await s.store.machines.timers(one.key);
-    const anew: NewTimer = { ...set, generation: 2, kind: "raise", name: "after 2s" };
-    await s.store.machines.append([append(s, one, 1, { timers: [anew] })]);
+    const setAgain: NewTimer = { ...set, generation: 2, kind: "raise", name: "after 2s" };
+    await s.store.machines.append([append(s, one, 1, { timers: [setAgain] })]);
     const [after] = await s.store.machines.timers(one.key);
     matches(some(after, "the timer"), { generation: 2, kind: "raise", name: "after 2s", attempts: 0 }, "timer");
     holds(after!.dueAt >= before!.dueAt + 10, "its deadline is later");
@@ -220,8 +220,8 @@ export const machineCases = cases("machines", {
   },
 
   "a claimed timer that is set again is free, and so is a dead one that is retried": async (s) => {
-    const [anew, dies] = [timer(s), timer(s)];
-    const one = await created(s, { timers: [anew, dies] });
+    const [setAgain, dies] = [timer(s), timer(s)];
+    const one = await created(s, { timers: [setAgain, dies] });
     await s.advance(1);
     await s.store.machines.claimTimers(claim(s));
     await s.advance(PAST_MS);
@@ -232,10 +232,10 @@ export const machineCases = cases("machines", {
       ["dead", "dead"].map((state) => [state, taken.now + 60_000]),
       "not looked at before",
     );
-    await s.store.machines.append([append(s, one, 1, { timers: [{ ...anew, generation: 2 }] })]);
+    await s.store.machines.append([append(s, one, 1, { timers: [{ ...setAgain, generation: 2 }] })]);
     await s.advance(1);
     const free = async () => (await s.store.machines.claimTimers(claim(s))).timers.map(({ id }) => id);
-    same(await free(), [anew.id], "set again");
+    same(await free(), [setAgain.id], "set again");
     same(await s.store.machines.retryTimers(one.key), 1, "opened");
     same(await free(), [dies.id], "retried");
   },

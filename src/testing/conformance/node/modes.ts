@@ -44,7 +44,7 @@ export const modeCases = cases("modes", {
         { overrides: { a: "trigger_only", b: "disabled" }, drain: "stay" },
       ],
       [{ clear: "a" }, { overrides: { b: "disabled" } }],
-      [{ clear: "nobody" }, { overrides: { b: "disabled" } }],
+      [{ clear: "unknown" }, { overrides: { b: "disabled" } }],
       [{ clearAll: true }, { overrides: {}, drain: "stay" }],
       [{ drain: "exit" }, { drain: "exit" }],
       [{ set: "full" }, { mode: "full", drain: null }],

@@ -6,7 +6,7 @@ import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
 import { append, complete, fail, LONG_MS, payload, retry, type Scene, take } from "../scene.js";
 
-const anew = (input: unknown, reopen: readonly string[] = []): Effect => ({
+const continueAsNew = (input: unknown, reopen: readonly string[] = []): Effect => ({
   kind: "continue",
   input: payload(input),
   reopen,
@@ -26,7 +26,7 @@ async function entries(s: Scene, runId: string) {
 export const generationCases = cases("generations", {
   "a run that continues as new is claimable at once, with its new input and an empty journal": async (s) => {
     const claim = await s.start();
-    await s.accept(claim, [append("a"), anew("again")]);
+    await s.accept(claim, [append("a"), continueAsNew("again")]);
     const run = await s.run(claim.runId);
     matches(run, { state: "waiting", generation: 1, seq: 3, baseSeq: 2, owner: null, crashes: 0 }, "record");
     const [entry] = await entries(s, claim.runId);
@@ -41,7 +41,7 @@ export const generationCases = cases("generations", {
     await s.accept(claim, [retry(0)]);
     const again = await s.claimOne();
     same(again.failures, 1, "failures before");
-    await s.accept(again, [anew(1)]);
+    await s.accept(again, [continueAsNew(1)]);
     same((await s.claimOne()).failures, 0, "failures after");
   },
 
@@ -49,7 +49,7 @@ export const generationCases = cases("generations", {
     const claim = await s.start();
     const [heard, unheard] = [s.message(claim.runId), s.message(claim.runId)];
     await s.store.inbox.send([heard, unheard]);
-    await s.accept(claim, [take(heard.key), take(unheard.key), anew(1, [unheard.key])]);
+    await s.accept(claim, [take(heard.key), take(unheard.key), continueAsNew(1, [unheard.key])]);
     same(await s.unreadKeys(claim.runId), [unheard.key], "unread");
     const next = await s.claimOne();
     holds(next.hasMessages, "the next holder gets them");
@@ -58,9 +58,9 @@ export const generationCases = cases("generations", {
 
   "a repeated commit that continues as new finds itself": async (s) => {
     const claim = await s.start();
-    await s.accept(claim, [anew(1)]);
-    same(await s.commit(claim, [anew(1)]), { outcome: "recorded", seq: claim.seq + 1 }, "repeat");
-    same(await s.commit(claim, [anew(2)]), { outcome: "lost" }, "another one");
+    await s.accept(claim, [continueAsNew(1)]);
+    same(await s.commit(claim, [continueAsNew(1)]), { outcome: "recorded", seq: claim.seq + 1 }, "repeat");
+    same(await s.commit(claim, [continueAsNew(2)]), { outcome: "lost" }, "another one");
     same((await s.run(claim.runId)).generation, 1, "generation");
   },
 

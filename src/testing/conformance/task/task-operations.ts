@@ -161,7 +161,7 @@ export const taskOperationCases = cases("tasks", {
     same(
       await s.store.runs.retry([id], { ...call(), fromStart: true }),
       [{ outcome: "task", of: parent.runId }],
-      "anew",
+      "restarted",
     );
     same(await states(s, ids), ["failed", "dead"], "untouched");
     const woken = await s.claimOne();
@@ -201,9 +201,9 @@ export const taskOperationCases = cases("tasks", {
     same(await states(s, [old[0]!.id, old[1]!.id]), ["running", "cancelled"], "what it left");
     same(await s.unreadKeys(late.runId), ["cancel"], "the one that runs is asked to end");
     await s.advance(1);
-    const anew = await s.claimOne();
+    const again = await s.claimOne();
     const run = s.newRun({ group: TASKS });
-    await s.accept(anew, [enqueue(run), park({ wakeAfter: 1000, forTasks: true })]);
+    await s.accept(again, [enqueue(run), park({ wakeAfter: 1000, forTasks: true })]);
     await s.accept(late, [complete]);
     matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its new task is still open");
     await s.accept(await one(s), [complete]);
@@ -218,12 +218,12 @@ export const taskOperationCases = cases("tasks", {
       ...ids.map((runId) => ({ runId, what: "end" as const })),
       { runId: s.id(), what: "end" as const },
     ];
-    const [start, first, second, nobody] = await s.store.journal.peek(wanted);
+    const [start, first, second, missing] = await s.store.journal.peek(wanted);
     matches(start?.entry, { kind: "start", seq: 1 }, "input");
     matches(first, { state: "completed" }, "ended");
     matches(first?.entry, { kind: "completed" }, "its end");
     same([second?.state, second?.entry], ["waiting", null], "not ended");
-    same(nobody, null, "unknown");
+    same(missing, null, "unknown");
   },
 
   "a claim on a task has its parent's input and the ends of its needs": async (s) => {
