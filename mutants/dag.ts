@@ -99,6 +99,24 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
+    name: "a pause misses the tasks that its run starts while it waits for the lock",
+    breaks: "S7: nothing of a paused run begins",
+    edits: [
+      {
+        file: "src/store/postgres/run/pause-run.ts",
+        find: "rows.at(-1)!.moved && rows",
+        put: "rows.length < 1 && rows",
+      },
+    ],
+    killedBy: [{ ...RACES, test: "also pauses the tasks" }],
+  },
+  {
+    name: "a resume takes a run that has just started tasks for one that needs others",
+    breaks: "L1",
+    edits: [{ file: "src/store/postgres/run/pause-run.ts", find: " and l.id not in (select id from moved)", put: "" }],
+    killedBy: [{ ...RACES, test: "also resumes the tasks" }],
+  },
+  {
     name: "the tasks of a run are searched in all journals",
     breaks: "the cost of a pause depends on its run, not on the table",
     edits: [{ file: "src/store/postgres/task/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],

@@ -4282,13 +4282,19 @@ with recursive tree(id, parent) as (
     offset 0
   ) j
 ),
+seen as materialized (
+  select r.id, r.seq
+  from "holdfast".runs r
+  where r.id = any (array (select id from tree))
+),
 l as materialized (
-  select r.id, r.state, r.pausing
+  select r.id, r.state, r.pausing, r.seq
   from "holdfast".runs r
   where r.id = any (array (select id from tree))
   order by r.id
   for no key update
 ),
+moved as materialized (select l.id from l join seen on seen.id = l.id where l.seq <> seen.seq),
 t as materialized (select clock_timestamp() as now),
 p as (
   update "holdfast".runs r
@@ -4326,7 +4332,7 @@ asked as (
 select (select state from l where id = $1) as state,
   exists (select from l where state = 'running') as running,
   array (select id from p where limited and state = 'paused') as left_lines,
-  array (select run_id from asked) as asked;
+  array (select run_id from asked) as asked, exists (select from moved) as moved;
 
 -- pause_schedules · schedule/schedules.ts
 -- Pauses schedules.
@@ -6270,13 +6276,19 @@ with recursive tree(id, parent) as (
     offset 0
   ) j
 ),
+seen as materialized (
+  select r.id, r.seq
+  from "holdfast".runs r
+  where r.id = any (array (select id from tree))
+),
 l as materialized (
-  select r.id, r.state, r.pausing
+  select r.id, r.state, r.pausing, r.seq
   from "holdfast".runs r
   where r.id = any (array (select id from tree))
   order by r.id
   for no key update
 ),
+moved as materialized (select l.id from l join seen on seen.id = l.id where l.seq <> seen.seq),
 t as materialized (select clock_timestamp() as now),
 p as (
   update "holdfast".runs r
@@ -6289,7 +6301,7 @@ p as (
     available_at = greatest(r.available_at, t.now + (n.ord - 1) * interval '1 microsecond')
   from unnest(array (select id from l order by id)) with ordinality as n (id, ord)
   join l on l.id = n.id, t
-  where r.id = n.id and (l.state = 'paused' or l.pausing)
+  where r.id = n.id and (l.state = 'paused' or l.pausing) and l.id not in (select id from moved)
   returning r.id, r.state, r.seq, r.claim_group
 ),
 written as (
@@ -6300,7 +6312,7 @@ written as (
 )
 select (select state from l where id = $1) as state, exists (select from p) as resumed,
   array (select distinct claim_group from p where state = 'waiting') as ready,
-  array (select id from p where state = 'held') as held;
+  array (select id from p where state = 'held') as held, exists (select from moved) as moved;
 
 -- resume_schedules · schedule/schedules.ts
 -- Resumes schedules.

@@ -10,6 +10,7 @@ import type { Store } from "../../../src/store/contract/store.js";
 import { endCrashedTask } from "../../../src/store/postgres/claim/reclaimed.js";
 import {
   claimFrom,
+  claimNew,
   commitOf,
   complete,
   countingWorld,
@@ -200,3 +201,47 @@ test("commits, cancels, pauses, resumes and reclaims of the same tasks never dea
   expect((await s.store.runs.reconcile()).replayed).toBe(0);
   expect(worlds.slice(0, 2).map(({ retries }) => retries)).toEqual([0, 0]);
 }, 90_000);
+
+/** Runs `request` on a parent whose commit is under way and starts one more task; answers the task's id. */
+async function whileStarting(claim: ClaimedRun, request: () => Promise<unknown>): Promise<string> {
+  const waiters = async (n: number) =>
+    expect
+      .poll(() =>
+        s.rows("select from pg_stat_activity where wait_event_type = 'Lock' and query like $1", [`%${s.schema}%`]),
+      )
+      .toHaveLength(n);
+  const task = newRun({ group: group(`t-${randomUUID()}`) });
+  const tx = await s.pool.connect();
+  try {
+    await tx.query("begin");
+    // The commit holds its run and waits here: this transaction has inserted a run of the same id.
+    await s.store.runs.insert([{ ...task, group: group(`x-${randomUUID()}`) }], { tx });
+    const committed = s.store.runs.commit([
+      commitOf(claim, { kind: "enqueue", name: "late", run: task, task: { needs: [] } }, park({ forTasks: true })),
+    ]);
+    await waiters(1);
+    const requested = request();
+    await waiters(2);
+    await tx.query("rollback");
+    expect((await committed).map(({ outcome }) => outcome)).toEqual(["accepted"]);
+    await requested;
+  } finally {
+    tx.release();
+  }
+  return task.id;
+}
+
+test("a pause that waits for its run's commit also pauses the tasks which that commit starts", async () => {
+  const [claim] = await claimNew(s.store, 1);
+  const task = await whileStarting(claim!, () => s.store.runs.pause(claim!.runId, { by: "ann" }));
+  expect(await stateOf(s.store, claim!.runId)).toBe("paused");
+  expect(await stateOf(s.store, task)).toBe("paused");
+});
+
+test("a resume that waits for its run's commit also resumes the tasks which that commit starts", async () => {
+  const [claim] = await claimNew(s.store, 1);
+  await s.store.runs.pause(claim!.runId, { by: "ann" });
+  const task = await whileStarting(claim!, () => s.store.runs.resume(claim!.runId, { by: "ann" }));
+  expect(await stateOf(s.store, claim!.runId)).toBe("waiting");
+  expect(await stateOf(s.store, task)).toBe("waiting");
+});
