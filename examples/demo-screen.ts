@@ -13,7 +13,7 @@ function line(text: string): void {
 }
 
 /** Something a node did. */
-export function tellNode(node: string, run: string, what: string): void {
+export function reportNode(node: string, run: string, what: string): void {
   line(`${paint(COLOURS[node] ?? 0, node.padEnd(5))} ${run.padEnd(8)} ${what}`);
 }
 
@@ -32,6 +32,6 @@ export function tellGood(text: string): void {
 }
 
 /** Belongs to the line before. */
-export function tellMore(text: string): void {
+export function sendMore(text: string): void {
   if (!quiet) console.log(`          ${text}`);
 }

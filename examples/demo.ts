@@ -10,7 +10,7 @@ import type { RunHandle } from "../src/client/run-handle.js";
 import { startEmbedded } from "../src/embedded/index.js";
 import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
-import { tell, tellGood, tellHarm, tellMore, tellNode } from "./demo-screen.js";
+import { reportNode, sendMore, tell, tellGood, tellHarm } from "./demo-screen.js";
 import { order } from "./order.js";
 
 interface Told {
@@ -67,12 +67,12 @@ function onTold(node: string, { event, runId = "", what = "", epoch = 1, expired
   if (event === "claimed") onClaimed(node, runId, epoch);
   if (event === "reclaimed") {
     const why = expiredForMs > 0 ? "its lease has expired" : "the process that held it is gone";
-    tellNode(node, run, `is free again: ${why}`);
+    reportNode(node, run, `is free again: ${why}`);
   }
   if (event === "lost") {
     refused.add(runId);
     held.delete(runId);
-    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, another node holds it now`);
+    reportNode(node, run, `tries to write under claim ${epoch}: REFUSED, another node holds it now`);
   }
   if (event === "settled") {
     held.delete(runId);
@@ -86,12 +86,12 @@ function onClaimed(node: string, runId: string, epoch: number): void {
   if (!taken) return;
   takeoverMs = Math.round(performance.now() - killed!.at);
   tellGood(`${node} takes ${labelOf(runId)} over (claim ${epoch}), ${(takeoverMs / 1000).toFixed(1)} s after the kill`);
-  tellMore("what is recorded is not done again; the step that was cut short is");
+  sendMore("what is recorded is not done again; the step that was cut short is");
 }
 
 function onStep(node: string, what: string): void {
   const [step, label] = what.split(" ") as [string, string];
-  tellNode(node, label, step);
+  reportNode(node, label, step);
   if (step !== "pack") return;
   const runId = [...labels].find(([, name]) => name === label)![0];
   if (!killed) kill(node, runId);
@@ -103,7 +103,7 @@ function kill(node: string, runId: string): void {
   nodes.get(node)!.kill("SIGKILL");
   tellHarm(`kill -9 ${node}, in the middle of ${labelOf(runId)}`);
   const list = [...holding].map(([name, held]) => `${name} ${[...held].map(labelOf).join(" and ") || "nothing"}`);
-  tellMore(`held at that moment: ${list.join(", ")}`);
+  sendMore(`held at that moment: ${list.join(", ")}`);
 }
 
 function freeze(node: string, label: string): void {
@@ -121,17 +121,17 @@ function onAsked(node: string, runId: string): void {
   asked.add(runId);
   const run = runs.find(({ id }) => id === runId)!;
   if (!alone && run === runs.at(-1)) {
-    tellNode(node, labelOf(runId), "waits for a person: you");
+    reportNode(node, labelOf(runId), "waits for a person: you");
   } else {
-    tellNode(node, labelOf(runId), "waits for the warehouse, which approves");
+    reportNode(node, labelOf(runId), "waits for the warehouse, which approves");
     run.decide("ship", { choice: "approved", by: "warehouse" }).catch((error) => tell(String(error)));
   }
 }
 
 function askYou(runId: string): void {
   tellGood(`${labelOf(runId)} waits for you. In another terminal, in this folder:`);
-  tellMore(`npm run -s holdfast -- approve ${runId} --env ${env}`);
-  tellMore(`npm run -s holdfast -- runs --env ${env}      (also: nodes, show RUN)`);
+  sendMore(`npm run -s holdfast -- approve ${runId} --env ${env}`);
+  sendMore(`npm run -s holdfast -- runs --env ${env}      (also: nodes, show RUN)`);
 }
 
 async function summary() {

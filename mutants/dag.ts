@@ -135,7 +135,7 @@ export const dags: readonly Mutant[] = [
     breaks: "both stores answer the same",
     edits: [
       {
-        file: "src/store/memory/claim/sweep-expired.ts",
+        file: "src/store/memory/claim/reclaim-expired.ts",
         find: "row.counts && ENDS.includes(verdict.outcome);",
         put: "row.counts && ENDS.includes(verdict.outcome) && false;",
       },
@@ -247,7 +247,7 @@ export const dags: readonly Mutant[] = [
     breaks: "only what failed is tried again",
     edits: [
       {
-        file: "src/store/memory/task/reopen-tasks.ts",
+        file: "src/store/memory/task/retry-tasks.ts",
         find: 'const TRIED_AGAIN: readonly RunState[] = ["failed",',
         put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
       },

@@ -64,15 +64,15 @@ export const node: readonly Mutant[] = [
   },
   {
     name: "every node reclaims although only one should",
-    breaks: "one active sweeper",
+    breaks: "one active reclaimer",
     edits: [
       {
         file: "src/engine/upkeep/housekeeping.ts",
-        find: "if (sweeper && !(await sweeper.hold())) return;",
-        put: "if (sweeper) await sweeper.hold();",
+        find: "if (reclaimer && !(await reclaimer.hold())) return;",
+        put: "if (reclaimer) await reclaimer.hold();",
       },
     ],
-    killedBy: [{ file: "test/engine/sweeper.test.ts" }],
+    killedBy: [{ file: "test/engine/reclaimer.test.ts" }],
   },
   {
     name: "a node counts as capable whatever version a run is pinned to",

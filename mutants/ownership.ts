@@ -245,15 +245,15 @@ export const ownership: readonly Mutant[] = [
   },
   {
     name: "a start applies the declared policy although a callback decides",
-    breaks: "sweeper: off leaves orphans to the callback",
+    breaks: "reclaim: off leaves orphans to the callback",
     edits: [
       {
         file: "src/engine/upkeep/register-node.ts",
-        find: 'takesBack: options.sweeper !== "off"',
-        put: "takesBack: true",
+        find: 'reclaims: options.reclaimer !== "off"',
+        put: "reclaims: true",
       },
     ],
-    killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the sweeper off" }],
+    killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the reclaimer off" }],
   },
   {
     name: "a start that reclaims runs does not report it",
@@ -261,7 +261,7 @@ export const ownership: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/upkeep/register-node.ts",
-        find: "  tellReclaimed(bus, answer.reclaimed);\n",
+        find: "  reportReclaimed(bus, answer.reclaimed);\n",
         put: '  for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
       },
     ],

@@ -3,7 +3,7 @@
 import type { Mutant } from "./mutant.js";
 
 const VERDICT = "src/store/postgres/claim/reclaim-orphans-sql.ts";
-const MEMORY_VERDICT = "src/store/memory/claim/sweep-expired.ts";
+const MEMORY_VERDICT = "src/store/memory/claim/reclaim-expired.ts";
 const CONFORMANCE = "test/conformance/postgres.test.ts";
 
 export const poison: readonly Mutant[] = [

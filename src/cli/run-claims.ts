@@ -1,7 +1,7 @@
 // The claims of a run: who held each, what was written under it and when, and how it ended.
 
 import { isEnded, type RunState } from "../kernel/run/run-state.js";
-import type { ClaimRecord, Holder, TakenBack } from "../store/contract/claim/claims.js";
+import type { ClaimRecord, Holder, ReclaimedClaim } from "../store/contract/claim/claims.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { isoTime } from "./text/time-ago.js";
@@ -16,7 +16,7 @@ export interface PastClaim {
   readonly to: number | null;
   /** `reclaimed`: the holder died or hung and did not release the claim itself. */
   readonly ended: string;
-  readonly takenBack: TakenBack | null;
+  readonly reclaimed: ReclaimedClaim | null;
 }
 
 const GIVEN_BACK: readonly string[] = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"];
@@ -34,11 +34,11 @@ export function claimsOf(
   return epochs.slice(-MOST).map((epoch) => {
     const entries = journal.filter((entry) => entry.epoch === epoch);
     const last = entries.at(-1);
-    const { holder = null, takenBack = null } = known.find((claim) => claim.epoch === epoch) ?? {};
+    const { holder = null, reclaimed = null } = known.find((claim) => claim.epoch === epoch) ?? {};
     const isHeld = run.state === "running" && epoch === run.epoch;
-    const ended = isHeld ? "held" : takenBack ? "reclaimed" : endOf(last?.kind);
+    const ended = isHeld ? "held" : reclaimed ? "reclaimed" : endOf(last?.kind);
     const times = { from: entries[0]?.at ?? null, to: last?.at ?? null };
-    return { epoch, holder, entries: entries.length, ...times, ended, takenBack };
+    return { epoch, holder, entries: entries.length, ...times, ended, reclaimed };
   });
 }
 
@@ -54,11 +54,11 @@ export function nameOf({ name, incarnation }: Holder): string {
 }
 
 /** Which node reclaimed it, and when. */
-export function takenBackText({ at, by }: TakenBack, time: (at: number) => string): string {
+export function reclaimedText({ at, by }: ReclaimedClaim, time: (at: number) => string): string {
   return `${by === null ? "on request" : `by ${nameOf(by)}`} at ${time(at)}`;
 }
 
-export function claimJson({ from, to, takenBack, ...claim }: PastClaim): Readonly<Record<string, unknown>> {
+export function claimJson({ from, to, reclaimed, ...claim }: PastClaim): Readonly<Record<string, unknown>> {
   const times = { from: isoTime(from), to: isoTime(to) };
-  return { ...claim, ...times, takenBack: takenBack && { ...takenBack, at: isoTime(takenBack.at) } };
+  return { ...claim, ...times, reclaimed: reclaimed && { ...reclaimed, at: isoTime(reclaimed.at) } };
 }

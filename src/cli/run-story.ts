@@ -7,7 +7,7 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Deferral, RunRecord } from "../store/contract/run/runs.js";
 import type { Call } from "./command.js";
 import type { PendingWait } from "./pending-waits.js";
-import { nameOf, type PastClaim, takenBackText } from "./run-claims.js";
+import { nameOf, type PastClaim, reclaimedText } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
 import { type ShownTask, taskCells } from "./run-tasks.js";
 import { STATE_COLOURS } from "./text/paint.js";
@@ -92,10 +92,10 @@ function factsOf({ run, around, known }: Story, now: number): Cell[][] {
 }
 
 function recoveredCells({ recoveries }: RunRecord, known: readonly ClaimRecord[]): Cell[][] {
-  const { holder, takenBack } = known.findLast((claim) => claim.takenBack !== null) ?? {};
-  if (!holder || !takenBack) return [];
+  const { holder, reclaimed } = known.findLast((claim) => claim.reclaimed !== null) ?? {};
+  if (!holder || !reclaimed) return [];
   const times = recoveries === 1 ? "once," : `${recoveries} times, last`;
-  return [["Reclaimed", `${times} from ${nameOf(holder)} ${takenBackText(takenBack, isoTime)}`]];
+  return [["Reclaimed", `${times} from ${nameOf(holder)} ${reclaimedText(reclaimed, isoTime)}`]];
 }
 
 function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
@@ -105,18 +105,18 @@ function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings
 
 /** With the day, unless all claims are from one day. */
 function clockOf(claims: readonly PastClaim[]): (at: number) => string {
-  const times = claims.flatMap(({ from, to, takenBack }) => [from ?? [], to ?? [], takenBack?.at ?? []].flat());
+  const times = claims.flatMap(({ from, to, reclaimed }) => [from ?? [], to ?? [], reclaimed?.at ?? []].flat());
   const days = new Set(times.map((at) => isoTime(at).slice(0, 10)));
   return (at) => clockTime(at, days.size > 1);
 }
 
 function claimCells(
-  { epoch, holder, entries, from, to, ended, takenBack }: PastClaim,
+  { epoch, holder, entries, from, to, ended, reclaimed }: PastClaim,
   time: (at: number) => string,
 ): Cell[] {
   const count = `${entries} ${entries === 1 ? "entry" : "entries"}`;
   const span = from === null || to === null ? "" : `${time(from)} to ${time(to)}`;
-  const how = takenBack === null ? ended : `${ended} ${takenBackText(takenBack, time)}`;
+  const how = reclaimed === null ? ended : `${ended} ${reclaimedText(reclaimed, time)}`;
   return [String(epoch), holder === null ? "" : nameOf(holder), count, span, how];
 }
 

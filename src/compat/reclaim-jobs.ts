@@ -14,7 +14,7 @@ export async function reclaimJobs(parts: QueueParts, onDeadLetter?: OnDeadLetter
   await parts.workers.beat();
   let count = 0;
   for (;;) {
-    const swept = await parts.store.runs.sweepExpired({ env: parts.settings.group.env, limit: PAGE });
+    const swept = await parts.store.runs.reclaimExpired({ env: parts.settings.group.env, limit: PAGE });
     for (const { runId: jobId, epoch, outcome } of swept) {
       if (!(await jobRecord(parts, jobId))) continue;
       count++;

@@ -1,11 +1,11 @@
 // Recovery in the terms of another system: a sweep that decides on each orphan, and a check that no DAG waits in vain.
 //
 // Nodes reclaim the runs of dead ones automatically, within about two seconds. A process that sweeps with its own
-// callback turns that off on its nodes: `createNode({ sweeper: "off" })`.
+// callback turns that off on its nodes: `createNode({ recovery: { reclaim: "off" } })`.
 
 import { fromEnvironment } from "../client/identity.js";
 import type { EngineEvents, SweepCounts } from "../engine/events.js";
-import { sweepCounts } from "../engine/upkeep/sweep-counts.js";
+import { sweepCounts } from "../engine/upkeep/reclaim-counts.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, stackName } from "../kernel/name.js";
 import { RECOVERIES, type Recovery } from "../kernel/run/recovery.js";

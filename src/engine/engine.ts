@@ -30,9 +30,9 @@ import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
 import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
+import { reclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
-import { sweeperLease } from "./upkeep/sweeper-lease.js";
 
 export interface EngineOptions extends AssignmentOptions {
   /** What starts them, apart from calls. */
@@ -45,7 +45,7 @@ export interface EngineOptions extends AssignmentOptions {
   /** Which code this is: runs whose journal it does not fit are left to nodes of other builds. */
   readonly build: string;
   /** Whether every node reclaims, one at a time under a lease, or none. */
-  readonly sweeper: "every" | "one" | "off";
+  readonly reclaimer: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
   readonly alone: boolean;
   /** The store refuses this node: another node has replaced it. */
@@ -112,13 +112,13 @@ export class Engine {
   }
 
   #housekeeping(): Housekeeping {
-    const { modes, sweeper, ...options } = this.#options;
+    const { modes, reclaimer, ...options } = this.#options;
     return new Housekeeping({
       ...options,
       modes,
       presence: this.#presence,
-      sweeper: sweeperLease(this.#options),
-      reclaims: sweeper !== "off",
+      reclaimer: reclaimerLease(this.#options),
+      reclaims: reclaimer !== "off",
       onForgotten: () => this.#registerAgain(),
       onMissed: () => this.#keeper.wake(),
       onAbsent: async () => this.#attendance?.again(),
@@ -158,7 +158,7 @@ export class Engine {
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
-      onHint: (groupIds) => wakeups.wake("groups", groupIds),
+      onWake: (groupIds) => wakeups.wake("groups", groupIds),
     });
     if (this.#attendance.seen) this.#presence.attend();
     this.#keeper.start();
@@ -166,7 +166,7 @@ export class Engine {
     this.#house.start(registeredAt);
     this.#cleanup = startCleanup(this.#options);
     await this.#subscriber.start();
-    this.#tellStarted();
+    this.#reportStarted();
   }
 
   /** Other nodes miss it from now on, or no longer: it sends a heartbeat at once and renews its claims. */
@@ -181,7 +181,7 @@ export class Engine {
     if (this.#presence.wantsBeat) this.#house.wake();
   }
 
-  #tellStarted(): void {
+  #reportStarted(): void {
     const { bus } = this.#options;
     const { groups: serves, executors, all: programs } = this.#assignments;
     bus.emit("node.started", { serves, executors, programs });

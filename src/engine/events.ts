@@ -140,6 +140,6 @@ export interface EngineEvents {
   /** Another node that takes runs of this program has declared other limits or another recovery: those of the newer node apply. */
   "program.conflict": Omit<RunGroup, "env"> & Omit<DeclarationConflict, "group">;
   "housekeeping.failed": { readonly error: unknown };
-  /** With `sweeper: "one"`: whether this node is the one that reclaims. */
-  "sweeper.changed": { readonly active: boolean };
+  /** With `recovery.reclaim: "one"`: whether this node is the one that reclaims. */
+  "reclaimer.changed": { readonly active: boolean };
 }

@@ -104,7 +104,7 @@ export class Draft {
 
   stop(): void {
     this.#state = { ...this.#state, seq: this.#state.seq + 1, status: "stopped" };
-    this.#tellParent();
+    this.#notifyParent();
   }
 
   /** Moves to the state of the step, and collects its orders. */
@@ -113,7 +113,7 @@ export class Draft {
     this.#state = { ...this.#state, live, status, seq: this.#state.seq + 1 };
     let effects = 0;
     for (const [n, order] of orders.entries()) this.#take(order, order.kind === "effect" ? effects++ : n);
-    if (status !== "active") this.#tellParent();
+    if (status !== "active") this.#notifyParent();
   }
 
   append(expectedSeq: number): Append {
@@ -233,7 +233,7 @@ export class Draft {
   }
 
   /** The run that started the instance waits for its end. */
-  #tellParent(): void {
+  #notifyParent(): void {
     const { parent, live, seq, status } = this.#state;
     if (parent === null) return;
     const { output } = this.#machine.logic.view(live);

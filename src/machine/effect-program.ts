@@ -57,7 +57,7 @@ function effects(machine: AnyMachine, environment: ProgramEnvironment) {
   return workflow(effectProgram, { queue }, async (ctx, input: EffectInput) => {
     const { id, seq, n, effect, ended: end } = input;
     if (effect === null) {
-      await ctx.step("tell", INSIST, () => tellParent(instances, ctx.runId, end!));
+      await ctx.step("tell", INSIST, () => notifyParent(instances, ctx.runId, end!));
       return;
     }
     const found = machine.effects.get(effect);
@@ -101,7 +101,7 @@ async function sendBack(machine: AnyMachine, instances: Instances, { id, key, ev
   throw delivered.error;
 }
 
-async function tellParent({ store, codecs, world }: Instances, runId: string, end: Ended): Promise<void> {
+async function notifyParent({ store, codecs, world }: Instances, runId: string, end: Ended): Promise<void> {
   const { parent, ...rest } = end;
   const message = { runId: parent, key: `signal:${runId}`, messageId: world.token() };
   const payload = codecs.encode({ parent, ...rest }, "end");

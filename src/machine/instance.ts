@@ -13,7 +13,7 @@ import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
-import { tellLater } from "./store-event.js";
+import { storeForLater } from "./store-event.js";
 import { waitForState } from "./wait-for.js";
 
 /** Options for starting an instance. */
@@ -110,7 +110,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
       if (expectedSeq !== undefined)
         throw new InvalidInput("expectedSeq", "cannot be used with an event that is applied later");
       const machine = this.#machine.name;
-      await tellLater(this.#instances, { machine, id: this.id, event, key, by, tx, delay });
+      await storeForLater(this.#instances, { machine, id: this.id, event, key, by, tx, delay });
       return { outcome: "accepted" };
     }
     const incoming = { kind: "event", event, key, by, expectedSeq, timer: null } as const;

@@ -13,7 +13,7 @@ import type { Accepted, InstanceTimer } from "./instance.js";
 import type { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import { redact } from "./redact.js";
-import { tellLater } from "./store-event.js";
+import { storeForLater } from "./store-event.js";
 
 export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
   readonly value: unknown;
@@ -40,7 +40,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     checkEvent(event);
     const key = options.key === undefined ? null : dedupeKey(options.key, "key");
     const by = options.by === undefined ? null : nodeName(options.by, "by");
-    await tellLater(this.#instances, { machine: this.#machine, id: this.id, event, key, by, tx, delay });
+    await storeForLater(this.#instances, { machine: this.#machine, id: this.id, event, key, by, tx, delay });
     return { outcome: "accepted" };
   }
 

@@ -18,7 +18,7 @@ export interface Later {
   readonly delay: Duration | undefined;
 }
 
-export async function tellLater(instances: Instances, later: Later): Promise<void> {
+export async function storeForLater(instances: Instances, later: Later): Promise<void> {
   const { store, codecs, world, env, stack } = instances;
   const { machine, id, event, key, by, tx, delay } = later;
   const delayMs = delay === undefined ? 0 : toMs(delay, "delay");

@@ -142,7 +142,7 @@ export class Node implements AsyncDisposable {
       env: this.env,
       stack: this.stack,
       build: this.build,
-      sweeper: read.reclaim,
+      reclaimer: read.reclaim,
       alone: read.alone,
       routing: read.routing,
       modes,
@@ -295,7 +295,7 @@ export class Node implements AsyncDisposable {
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
-    this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.deafen());
+    this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.stopListening());
     return this.#stopping;
   }
 
@@ -351,7 +351,7 @@ export async function createNode<const Executor extends string = "default">(
   try {
     await opening;
   } catch (error) {
-    listening.deafen();
+    listening.stopListening();
     throw error;
   }
   return node!;

@@ -54,7 +54,7 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "event.rejected": "warn",
   "store.trouble": "warn",
   "housekeeping.failed": "warn",
-  "sweeper.changed": "info",
+  "reclaimer.changed": "info",
   "definition.loaded": "info",
   "definition.refused": "warn",
   "definitions.failed": "warn",

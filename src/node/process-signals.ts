@@ -39,7 +39,7 @@ export function signalsOf(option: SignalOption | undefined): Heard {
 
 export interface Listening {
   /** Stops listening. */
-  readonly deafen: () => void;
+  readonly stopListening: () => void;
   /** Acts as if a signal had arrived; without signals to listen to, it only stops the node. */
   readonly exit: () => void;
 }
@@ -47,24 +47,24 @@ export interface Listening {
 type Hear = (signal: StopSignal) => void;
 
 /** One listener for all nodes of the process: Node warns of a leak from the eleventh on. */
-const hearers = new Map<StopSignal, Set<Hear>>();
+const listeners = new Map<StopSignal, Set<Hear>>();
 const dispatch = Object.assign(
   (name: NodeJS.Signals) => {
     const signal = name as StopSignal;
-    for (const hear of [...(hearers.get(signal) ?? [])]) hear(signal);
+    for (const hear of [...(listeners.get(signal) ?? [])]) hear(signal);
   },
   { [OURS]: true },
 );
 
 /** In front of all others: a listener that the application added for one signal only is still there when we look. */
 function listen(signal: StopSignal, hear: Hear): void {
-  const known = hearers.get(signal) ?? new Set();
+  const known = listeners.get(signal) ?? new Set();
   if (known.size === 0) process.prependListener(signal, dispatch);
-  hearers.set(signal, known.add(hear));
+  listeners.set(signal, known.add(hear));
 }
 
 function unlisten(signal: StopSignal, hear: Hear): void {
-  const known = hearers.get(signal);
+  const known = listeners.get(signal);
   if (known?.delete(hear) && known.size === 0) process.off(signal, dispatch);
 }
 
@@ -93,7 +93,7 @@ export function stopOnSignals(heard: Heard, stop: () => Promise<void>, world: Wo
   const underNpm = signals.includes("SIGTERM") && process.env["npm_lifecycle_event"] !== undefined;
   const forget = underNpm ? whenOrphaned(() => onSignal("SIGTERM"), world) : () => {};
   return {
-    deafen: () => {
+    stopListening: () => {
       forget();
       // While the process is ending, a second signal still ends it now.
       if (!first) for (const signal of signals) unlisten(signal, onSignal);

@@ -43,7 +43,7 @@ const DESCRIBE: Describe = {
     `transact ${describeCommit(commit)}:${answer.outcome} ${list(inserted, (run) => id(run.id))}`,
   "runs.retry": ({ args: [runIds], answer }) =>
     `retry ${list(runIds, (runId, i) => `${id(runId)}:${answer[i]!.outcome}`)}`,
-  "runs.sweepExpired": ({ answer }) => swept(answer),
+  "runs.reclaimExpired": ({ answer }) => swept(answer),
   "runs.recover": ({ answer }) => swept(answer),
   reclaim: ({ answer }) => swept(answer),
   "nodes.register": ({ answer }) => swept(answer.outcome === "registered" ? answer.reclaimed : []),

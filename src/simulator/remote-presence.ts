@@ -36,7 +36,7 @@ export class RemotePresence {
   }
 
   async #connect(): Promise<void> {
-    const { incarnation, onHint, onCalled, onNews, onSkipped } = this.#attendee;
+    const { incarnation, onWake, onCalled, onNews, onSkipped } = this.#attendee;
     if (this.#link.cable.absent) throw this.#link.refusal("attend");
     await this.#link.call("attend", async () => {
       // A connection ends with its process, also one that the server accepts a moment later.
@@ -44,7 +44,7 @@ export class RemotePresence {
       this.#end();
       this.#session = await this.#link.database.store.attend({
         incarnation,
-        onHint: (groupIds) => this.#link.push(() => onHint(groupIds)),
+        onWake: (groupIds) => this.#link.push(() => onWake(groupIds)),
         onCalled: (runIds) => this.#link.push(() => onCalled?.(runIds)),
         onNews: () => this.#link.push(() => onNews?.()),
         onSkipped: (runs) => this.#link.push(() => onSkipped?.(runs)),

@@ -16,7 +16,7 @@ export class Tally {
       case "runs.claim":
         this.add("granted", applied.answer.length);
         break;
-      case "runs.sweepExpired":
+      case "runs.reclaimExpired":
       case "runs.recover":
       case "reclaim":
         this.#reclaimed(applied.answer);

@@ -167,7 +167,7 @@ test("show names the holder of each claim of a run, and when and by which node a
   const { incarnation } = node;
   await store.reclaim({ incarnation, env: "default", watchedMs: 60_000, troubled: false, limit: 10 });
   await claim(gone, 0);
-  await store.runs.sweepExpired({ env: "default", limit: 10 });
+  await store.runs.reclaimExpired({ env: "default", limit: 10 });
   await store.nodes.stop(gone);
   const last = await claim(node.incarnation, 60_000);
   const [human, json] = await Promise.all([also("show", id), also("show", id, "--json")]);
@@ -183,17 +183,17 @@ test("show names the holder of each claim of a run, and when and by which node a
   expect(human.stdout).toMatch(/ step +a +1 +1 gone/);
   const holder = { incarnation: gone, identity: "host-9", name: "gone" };
   expect(json.json.claims).toMatchObject([
-    { epoch: 1, holder, entries: 2, ended: "handed-back", takenBack: null },
+    { epoch: 1, holder, entries: 2, ended: "handed-back", reclaimed: null },
     {
       epoch: 2,
       holder,
       entries: 0,
       from: null,
       ended: "reclaimed",
-      takenBack: { by: { name: "live" }, outcome: "waiting" },
+      reclaimed: { by: { name: "live" }, outcome: "waiting" },
     },
-    { epoch: 3, holder, ended: "reclaimed", takenBack: { by: null } },
-    { epoch: 4, holder: { name: "live" }, entries: 0, ended: "held", takenBack: null },
+    { epoch: 3, holder, ended: "reclaimed", reclaimed: { by: null } },
+    { epoch: 4, holder: { name: "live" }, entries: 0, ended: "held", reclaimed: null },
   ]);
   await store.runs.commit([
     { claim: last, expectedSeq: last.seq, effects: [{ kind: "complete", output: last.input }] },

@@ -55,7 +55,7 @@ export async function seed(store: Store, env: string): Promise<Seeded> {
 
   const dead = await start("report::nightly", { day: "2026-01-31" }, { crashLimit: 1, leaseMs: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
-  await store.runs.sweepExpired({ env: "default", limit: 10 });
+  await store.runs.reclaimExpired({ env: "default", limit: 10 });
   const completed = await start("order", { id: 17, items: ["book", "pen"] });
   const order = await commit(completed, [
     step("value", "now", new Date(0)),

@@ -128,7 +128,7 @@ describe("a process whose node listens", () => {
       expect(said()).not.toContain("stopped");
       const { runs } = await store.runs.list({ env: "default", states: ["running"] }, { limit: 10 });
       expect(runs).toHaveLength(1);
-      await store.runs.sweepExpired({ env: "default", limit: 10 });
+      await store.runs.reclaimExpired({ env: "default", limit: 10 });
       await expect.poll(reclaimed, { timeout: 10_000 }).toEqual([runs[0]!.id]);
       await store.runs.cancel(runs[0]!.id, { by: "test" });
     }

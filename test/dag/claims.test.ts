@@ -33,7 +33,7 @@ async function stolen(store: Store, sameOwner: boolean) {
   const waits = park({ forTasks: true, wakeAfter: 1000 });
   await store.runs.commit([commitOf(parent, start(first, []), start(second, [first.id]), waits)]);
   const late = await claim(store, tasks, 0, owner);
-  await store.runs.sweepExpired({ env: "test", limit: 1000 });
+  await store.runs.reclaimExpired({ env: "test", limit: 1000 });
   const live = await claim(store, tasks, 60_000, sameOwner ? owner : randomUUID());
   return { parent: parent.runId, late, live, behind: second.id };
 }
@@ -80,7 +80,7 @@ onBothStores(
       const starts = runs.map((run): Effect => ({ kind: "enqueue", name: run.id, run, task: { needs: [] } }));
       await store.runs.commit([commitOf(parent, ...starts, park({ forTasks: true, wakeAfter: 1000 }))]);
       await claim(store, tasks, 0, randomUUID());
-      const swept = await Promise.all([1, 2].map(() => store.runs.sweepExpired({ env: "test", limit: 1000 })));
+      const swept = await Promise.all([1, 2].map(() => store.runs.reclaimExpired({ env: "test", limit: 1000 })));
       expect(swept.flat().filter(({ runId }) => runs.some(({ id }) => id === runId))).toHaveLength(1);
       expect(await store.runs.get(parent.runId)).toMatchObject({ state: "parked", pending: 1 });
     });

@@ -85,7 +85,7 @@ describe("wakes", () => {
   test("a statement that makes runs claimable sends one wake, and one that makes none sends no wake", async () => {
     const heard: (readonly number[])[] = [];
     const other = openPostgres(url, { schema });
-    const attendance = await other.attend({ incarnation: randomUUID(), onHint: (ids) => heard.push(ids) });
+    const attendance = await other.attend({ incarnation: randomUUID(), onWake: (ids) => heard.push(ids) });
     heard.length = 0;
     await using starter = await createNode({ store, programs: [], ...SLOW });
     const known = event<{ n: number }>()("known");
@@ -192,7 +192,7 @@ test("nodes of two schemas in one database do not wait for each other's locks", 
   const others = [`${schema}_x`, `${schema}_y`].map((name) => openPostgres(url, { schema: name }));
   for (const other of others) await other.migrate();
   const there = await Promise.all(
-    others.map((other) => other.attend({ incarnation: randomUUID(), onHint: () => {}, onNews: () => {} })),
+    others.map((other) => other.attend({ incarnation: randomUUID(), onWake: () => {}, onNews: () => {} })),
   );
   await Promise.all(there.map((one) => one.leave()));
   await Promise.all(others.map((other) => other.close()));

@@ -81,7 +81,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];
   const onRound = async (mode: ModeState | null) => void obeyed.push(mode);
-  const rest = { modes, reclaims: true, onRound, sweeper: null, ...told };
+  const rest = { modes, reclaims: true, onRound, reclaimer: null, ...told };
   const bus = createBus<EngineEvents>();
   const failed: unknown[] = [];
   bus.on("housekeeping.failed", ({ error }) => failed.push(error));

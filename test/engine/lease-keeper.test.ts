@@ -138,7 +138,7 @@ describe("a node that cannot renew for longer than its lease", () => {
     const { node, run, gate, told, second } = await longWork(systemWorld(), store);
     state.broken = true;
     await expect.poll(() => told, { timeout: 5_000 }).toContain("claim.in_doubt");
-    expect(await inner.runs.sweepExpired({ env: "default", limit: 10 })).toMatchObject([
+    expect(await inner.runs.reclaimExpired({ env: "default", limit: 10 })).toMatchObject([
       { runId: run.id, previousOwner: node.incarnation, epoch: 1, renewedAgoMs: expect.any(Number) },
     ]);
     const groupIds = await inner.runs.groupIds([(await run.status()).group]);

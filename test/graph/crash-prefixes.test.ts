@@ -65,7 +65,7 @@ const journey = graph("journey", {
     }),
     deep: S.subgraph(inner, { input: () => 2, apply: () => ({ log: ["deep"] }) }),
     review: S.approval({ ask: (s) => `Round ${s.round}?`, apply: (_s, d) => ({ ok: d.outcome === "approved" }) }),
-    bell: S.wait(go, { timeout: "1h", apply: (_s, by) => ({ log: [`rung by ${by}`] }) }),
+    bell: S.wait(go, { timeout: "1h", apply: (_s, by) => ({ log: [`woken by ${by}`] }) }),
     pay: S.node({ retry: { attempts: 2, delay: 5 } }, async (ctx) => {
       did(ctx);
       return { log: ["paid"] };

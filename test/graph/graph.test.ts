@@ -345,24 +345,24 @@ onBothStores((bench) => {
   });
 
   test("a wait is ended by its signal, also by one that came before, and by its timeout when none comes", async () => {
-    const rung = signal<string>("rung");
+    const woken = signal<string>("woken");
     const door = graph("door", {
       state: S,
       start: "pause",
       nodes: {
         pause: async () => {},
-        first: S.wait(rung, { apply: (_s, by) => ({ log: [by] }) }),
-        second: S.wait(rung, { timeout: 40, apply: (_s, by) => ({ log: [by ?? "nobody"] }) }),
+        first: S.wait(woken, { apply: (_s, by) => ({ log: [by] }) }),
+        second: S.wait(woken, { timeout: 40, apply: (_s, by) => ({ log: [by ?? "nobody"] }) }),
       },
       edges: { pause: "first", first: "second", second: "end" },
     });
     await open(door);
     const run = await node.start(door, begin(), { delay: 30 });
-    await run.signal(rung, "early");
+    await run.signal(woken, "early");
     expect((await run.result(limit)).log).toEqual(["early", "nobody"]);
     const both = await node.start(door, begin());
-    await both.signal(rung, "one");
-    await both.signal(rung, "two");
+    await both.signal(woken, "one");
+    await both.signal(woken, "two");
     expect((await both.result(limit)).log).toEqual(["one", "two"]);
     await node.stop();
   });

@@ -166,7 +166,7 @@ test("a map whose process died does the items that are left, and none twice", as
 });
 
 test("an early signal is delivered after a takeover, although a snapshot lies between", async () => {
-  const rung = signal<string>("rung");
+  const woken = signal<string>("woken");
   let block = true;
   let isThere = () => {};
   const there = new Promise<void>((resolve) => (isThere = resolve));
@@ -181,14 +181,14 @@ test("an early signal is delivered after a takeover, although a snapshot lies be
         }
         return { n: s.n + 1 };
       },
-      bell: S.wait(rung, { apply: (_s, by) => ({ log: [by] }) }),
+      bell: S.wait(woken, { apply: (_s, by) => ({ log: [by] }) }),
     },
     edges: { count: { to: ["count", "bell"], choose: (s) => (s.n < 10 ? "count" : "bell") }, bell: "end" },
     snapshotEvery: 3,
   });
   const first = await dying(patient);
   const run = await first.start(patient, begin, { delay: 100 });
-  await run.signal(rung, "ann");
+  await run.signal(woken, "ann");
   await there;
   await first.stop({ grace: 10 });
   block = false;
@@ -240,7 +240,7 @@ test("a gate that was asked keeps its deadline when its run is taken over", asyn
 });
 
 test("a node that reports progress and kills its process is dead at the crash limit, and its progress is reported once", async () => {
-  const sweeper = await createNode({ store, programs: [], timing: { ...QUICK.timing, presenceGrace: 100 } });
+  const reclaimer = await createNode({ store, programs: [], timing: { ...QUICK.timing, presenceGrace: 100 } });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
   await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
   const script = compiled(join(import.meta.dirname, "poison.child.ts"));
@@ -253,7 +253,7 @@ test("a node that reports progress and kills its process is dead at the crash li
   const entries = await entriesOf(id);
   expect(entries.filter(({ kind }) => kind === "progress")).toHaveLength(1);
   expect(entries.at(-1)).toMatchObject({ kind: "dead" });
-  await sweeper.stop();
+  await reclaimer.stop();
 }, 60_000);
 
 test("a graph that lost the node its run is at quarantines the run, which continues when the node is back", async () => {

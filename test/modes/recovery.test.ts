@@ -48,7 +48,7 @@ onBothStores((bench) => {
     await bench.store.runs.insert([run]);
     const groupIds = await bench.store.runs.groupIds([of]);
     await bench.store.nodes.register(who);
-    const attendance = await bench.store.attend({ incarnation, onHint: () => {} });
+    const attendance = await bench.store.attend({ incarnation, onWake: () => {} });
     await bench.store.runs.claim({ owner: incarnation, token: randomUUID(), groupIds, limit: 1, leaseMs: 600_000 });
     await attendance.leave();
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -56,14 +56,14 @@ onBothStores((bench) => {
   }
 
   /** Subscribed before the node starts. */
-  async function start(env: string, identity: string, sweeper: "every" | "off") {
+  async function start(env: string, identity: string, reclaimer: "every" | "off") {
     const options = {
       store: bench.store,
       programs: [],
       ...QUICK,
       env,
       identity: { id: identity },
-      recovery: { reclaim: sweeper },
+      recovery: { reclaim: reclaimer },
     };
     const node = new Node(options, systemWorld());
     const told: unknown[] = [];
@@ -86,7 +86,7 @@ onBothStores((bench) => {
       await node.stop();
     });
 
-    test("with the sweeper off leaves its runs to the callback, which finds them at once", async () => {
+    test("with the reclaimer off leaves its runs to the callback, which finds them at once", async () => {
       const [env, identity] = [newEnv(), randomUUID()];
       const run = await lastLife(env, identity);
       const { node, told } = await start(env, identity, "off");

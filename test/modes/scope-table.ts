@@ -70,7 +70,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
       store.runs.transact(async () => ({ ...one, effects: [{ kind: "append", entry: { kind: "step", name: "s" } }] }))
     );
   }),
-  "runs.sweepExpired": line("env", (store, { env }) => store.runs.sweepExpired({ env, limit: MOST })),
+  "runs.reclaimExpired": line("env", (store, { env }) => store.runs.reclaimExpired({ env, limit: MOST })),
   "runs.reviewMisfits": line("env", (store, { env }) => store.runs.reviewMisfits({ env, limit: MOST })),
   "runs.stopping": line("id", (store, b) => store.runs.stopping(b.any())),
   "runs.glance": line("id", (store, b) => store.runs.glance(b.runs)),

@@ -83,7 +83,7 @@ test("a store that grants what another holds is caught", { timeout: 60_000 }, as
     claim: (request) => {
       // Releases every claim first, whether its lease has expired or not.
       for (const row of tablesOf(store).runs.values()) if (row.leaseUntilUs !== null) row.leaseUntilUs = 0;
-      return store.runs.sweepExpired({ env: "default", limit: 100 }).then(() => store.runs.claim(request));
+      return store.runs.reclaimExpired({ env: "default", limit: 100 }).then(() => store.runs.claim(request));
     },
   }));
   expect(await simulateSeeds(2, () => ({ openStore: openStore! }))).toContain("S5");

@@ -113,7 +113,7 @@ export const LIES: readonly (readonly [invariant: string, lie: string, story: (s
         previousIdentity: null,
         previousName: null,
       } as const;
-      s.tell({ op: "runs.sweepExpired", args: [{ env: "default", limit: 10 }], answer: [swept] });
+      s.tell({ op: "runs.reclaimExpired", args: [{ env: "default", limit: 10 }], answer: [swept] });
     },
   ],
   ["S6", "a second result of a step", async (s) => s.commit(await s.inserted(), entry("step"), entry("step"))],

@@ -106,9 +106,9 @@ export class Scene {
 
   /** `lie`: what the store claims to have counted. */
   async sweep(lie: Partial<Pick<Reclaimed, "crashes">> = {}): Promise<void> {
-    const reclaimed = await this.store.runs.sweepExpired({ env: "default", limit: 10 });
+    const reclaimed = await this.store.runs.reclaimExpired({ env: "default", limit: 10 });
     this.tell({
-      op: "runs.sweepExpired",
+      op: "runs.reclaimExpired",
       args: [{ env: "default", limit: 10 }],
       answer: reclaimed.map((one) => ({ ...one, ...lie })),
     });

@@ -62,7 +62,7 @@ describe("a node whose clock is ten minutes off", () => {
       const id = await insert();
       const [claim] = await onNodeOff(byMs, (node) => node.runs.claim(request(60_000)));
       expect(claim!.runId).toBe(id);
-      expect(await store.runs.sweepExpired({ env: group.env, limit: 100 })).toEqual([]);
+      expect(await store.runs.reclaimExpired({ env: group.env, limit: 100 })).toEqual([]);
       const { rows } = await pool.query(
         `select extract(epoch from lease_until - clock_timestamp())::float8 as left_s from ${schema}.runs where id = $1`,
         [id],
@@ -76,7 +76,7 @@ describe("a node whose clock is ten minutes off", () => {
       const [live] = await store.runs.claim(request(60_000));
       const dead = await insert();
       await store.runs.claim(request(0));
-      const swept = await onNodeOff(byMs, (node) => node.runs.sweepExpired({ env: group.env, limit: 100 }));
+      const swept = await onNodeOff(byMs, (node) => node.runs.reclaimExpired({ env: group.env, limit: 100 }));
       expect(swept.map(({ runId }) => runId)).toEqual([dead]);
       expect((await store.runs.get(live!.runId))!.state).toBe("running");
       await store.runs.cancel(dead, { by: "test" });
@@ -104,7 +104,7 @@ describeWith("faketime", "a real process under a wrong clock", (program) => {
       const seen = JSON.parse(stdout);
       expect(Math.abs(seen.wallNow - Date.now())).toBeGreaterThan(TEN_MINUTES / 2);
       expect(seen.claimed).toEqual([id]);
-      expect(await store.runs.sweepExpired({ env: group.env, limit: 100 })).toEqual([]);
+      expect(await store.runs.reclaimExpired({ env: group.env, limit: 100 })).toEqual([]);
     });
   }
 });

@@ -152,7 +152,7 @@ test("without a schema the error of every call names the command to run", async 
     () => store.runs.get("00000000-0000-4000-8000-000000000000"),
     () => store.runs.insert([newRun()]),
     () => store.runs.list({ env: "test" }, { limit: 1 }),
-    () => store.runs.sweepExpired({ env: "test", limit: 1 }),
+    () => store.runs.reclaimExpired({ env: "test", limit: 1 }),
     () => store.leases.get("test", "k"),
   ];
   for (const call of calls) {

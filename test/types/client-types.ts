@@ -14,7 +14,7 @@ type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 
 const is = <_T extends true>() => {};
 
 const paid = signal<{ cents: number }>("paid");
-const rung = signal("rung");
+const woken = signal("woken");
 const order = workflow("order", async (_ctx, input: { id: string }) => ({ shipped: input.id }));
 const nothing = workflow("nothing", async () => 7);
 const parsed = workflow(
@@ -75,7 +75,7 @@ export async function many(): Promise<void> {
 export async function handles(): Promise<void> {
   const run = node.run("id");
   await run.signal(paid, { cents: 1 }, { id: "once" });
-  await run.signal(rung);
+  await run.signal(woken);
   for await (const event of run.watch({ after: 3 })) {
     is<Is<typeof event.seq, number>>();
     if (event.type === "progress") is<Is<typeof event.value, unknown>>();

@@ -18,7 +18,7 @@ interface Research {
   sources?: Record<string, string>;
 }
 const S = state<Research>({ findings: append(), sources: merge(), question: replace() });
-const rung = signal<{ by: string }>("rung");
+const woken = signal<{ by: string }>("woken");
 
 const research = graph("research", {
   state: S,
@@ -46,7 +46,7 @@ const research = graph("research", {
         return { ok: decision.outcome === "go" };
       },
     }),
-    bell: S.wait(rung, {
+    bell: S.wait(woken, {
       timeout: "1h",
       apply: (_s, payload) => {
         is<Is<typeof payload, { by: string } | undefined>>();

@@ -12,8 +12,8 @@ import type { EngineEvents } from "../events.js";
 import type { Modes } from "../modes.js";
 import { reviewMisfits } from "./misfits.js";
 import type { OwnPresence } from "./own-presence.js";
-import { tellReclaimed } from "./sweep-counts.js";
-import type { SweeperLease } from "./sweeper-lease.js";
+import { reportReclaimed } from "./reclaim-counts.js";
+import type { ReclaimerLease } from "./reclaimer-lease.js";
 import { Watch } from "./watch.js";
 
 const PAGE = 500;
@@ -32,7 +32,7 @@ export interface HousekeepingOptions {
   readonly env: string;
   readonly incarnation: string;
   /** Null: every node reclaims. */
-  readonly sweeper: SweeperLease | null;
+  readonly reclaimer: ReclaimerLease | null;
   readonly presence: OwnPresence;
   /** The only node of its env and stack: it learns of messages here, because it hardly ever renews. */
   readonly alone: boolean;
@@ -79,10 +79,10 @@ export class Housekeeping {
   }
 
   async stop(): Promise<void> {
-    const { sweeper, bus } = this.#options;
+    const { reclaimer, bus } = this.#options;
     await this.#loop.stop();
     await this.#chores.done();
-    await sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
+    await reclaimer?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
   }
 
   /** This node itself has a reason for a round now. */
@@ -164,7 +164,7 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   else if (!report.present && presence.held) chores.begin("attend", options.onAbsent);
   // A disabled node changes nothing, not even the runs of others.
   const reclaims = options.reclaims && modes.state.mode !== "disabled";
-  if (reclaims && (report.orphans || options.sweeper)) {
+  if (reclaims && (report.orphans || options.reclaimer)) {
     chores.begin("reclaim", () => reclaimIn(options, watch, report.orphans));
   }
   if (report.due) chores.begin("wake", () => wakeIn(options, chores));
@@ -178,11 +178,11 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
 }
 
 async function reclaimIn(options: HousekeepingOptions, watch: Watch, orphans: boolean): Promise<void> {
-  const { store, bus, incarnation, env, sweeper, onWork } = options;
-  if (sweeper && !(await sweeper.hold())) return;
+  const { store, bus, incarnation, env, reclaimer, onWork } = options;
+  if (reclaimer && !(await reclaimer.hold())) return;
   for (let more = orphans; more; ) {
     const reclaimed = await store.reclaim({ incarnation, env, limit: PAGE, ...watch.told });
-    tellReclaimed(bus, reclaimed);
+    reportReclaimed(bus, reclaimed);
     if (reclaimed.length > 0) onWork();
     more = reclaimed.length >= PAGE;
   }

@@ -10,7 +10,7 @@ import type { EngineEvents } from "../events.js";
 import type { Modes } from "../modes.js";
 import { NodeReplaced, NotAlone } from "../not-alone.js";
 import { reviewMisfits } from "./misfits.js";
-import { tellReclaimed } from "./sweep-counts.js";
+import { reportReclaimed } from "./reclaim-counts.js";
 
 export interface RegisterOptions {
   readonly store: Store;
@@ -26,7 +26,7 @@ export interface RegisterOptions {
   readonly mode: NodeMode;
   readonly modes: Modes;
   /** `off`: a callback decides on orphans, also on those of this identity's last process. */
-  readonly sweeper: "every" | "one" | "off";
+  readonly reclaimer: "every" | "one" | "off";
 }
 
 /** Null, or why the node cannot work. `again`: it was registered before, and its programs may have changed since. */
@@ -40,7 +40,7 @@ export async function registerNode(
   const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
   const { groupIds: serves, executors } = assignments;
   const who = { incarnation, identity, name, env, stack, build, alone };
-  const judged = { heartbeatMs, leaseMs, presenceGraceMs, takesBack: options.sweeper !== "off" };
+  const judged = { heartbeatMs, leaseMs, presenceGraceMs, reclaims: options.reclaimer !== "off" };
   const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
   if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
   if (answer.outcome === "stopped") return new NodeReplaced(identity);
@@ -48,7 +48,7 @@ export async function registerNode(
   // The store knows what it serves; what it claims from differs in another mode, and after a change of programs.
   if (again || assignments.claimable().length < serves.length) await assignments.tell();
   await assignments.declare();
-  tellReclaimed(bus, answer.reclaimed);
+  reportReclaimed(bus, answer.reclaimed);
   await reviewMisfits({ store, bus, env, newcomer: incarnation });
   return null;
 }

@@ -35,7 +35,7 @@ const CHECKS: Checks = {
   "runs.renew": checkRenew,
   "runs.commit": checkCommits,
   "runs.transact": checkTransact,
-  "runs.sweepExpired": (history, { answer }) => checkSweep(history, answer),
+  "runs.reclaimExpired": (history, { answer }) => checkSweep(history, answer),
   "runs.recover": (history, { answer }) => checkSweep(history, answer),
   reclaim: (history, { answer }) => checkSweep(history, answer),
   "nodes.register": (history, { answer }) =>

@@ -16,7 +16,7 @@ import { admitting } from "./limit/admitting.js";
 import { memoryBreakers } from "./limit/breakers.js";
 import { memoryQueues } from "./limit/queues.js";
 import { memoryMachines } from "./machine/machines.js";
-import { attend, type Hearers, hint, hintGroups, tellNews } from "./node/attend.js";
+import { attend, hint, hintGroups, type NodeListeners, sendNews } from "./node/attend.js";
 import { memoryHouse } from "./node/housekeep.js";
 import { memoryNodes } from "./node/nodes.js";
 import { memoryRuns } from "./run/runs.js";
@@ -36,30 +36,30 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 }
 
 function storeOn(tables: Tables, world: World): Store {
-  const hearers: Hearers = new Set();
-  const { admit, ringing, tellReady } = admitting(tables, hearers, world);
+  const listeners: NodeListeners = new Set();
+  const { admit, withWakes, announceReady } = admitting(tables, listeners, world);
   const started = (runs: readonly NewRun[]) => {
     admit({ runIds: runs.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
-    hint(hearers, tables, runs);
+    hint(listeners, tables, runs);
   };
-  const { wakeParked, ...house } = memoryHouse(tables, { ringing, tellReady });
+  const { wakeParked, ...house } = memoryHouse(tables, { withWakes, announceReady });
   return {
-    runs: memoryRuns(tables, { hearers, admit, ringing, tellReady, wakeParked }),
+    runs: memoryRuns(tables, { listeners, admit, withWakes, announceReady, wakeParked }),
     journal: memoryJournal(tables),
     inbox: {
       send: async (messages, { tx } = {}) =>
-        ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
+        withWakes(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
-    queues: memoryQueues(tables, tellReady),
+    queues: memoryQueues(tables, announceReady),
     schedules: memorySchedules(tables, started),
-    definitions: memoryDefinitions(tables, () => tellNews(hearers)),
-    events: memoryEvents(tables, (runs) => hint(hearers, tables, runs), started),
-    nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
-    machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
+    definitions: memoryDefinitions(tables, () => sendNews(listeners)),
+    events: memoryEvents(tables, (runs) => hint(listeners, tables, runs), started),
+    nodes: memoryNodes(tables, withWakes, () => sendNews(listeners)),
+    machines: memoryMachines(tables, (groups) => hintGroups(listeners, tables, groups)),
     ...quietParts(tables),
     ...house,
-    attend: async (attendee) => attend(hearers, tables, attendee),
+    attend: async (attendee) => attend(listeners, tables, attendee),
     close: async () => {},
   };
 }

@@ -12,7 +12,7 @@ import { reclaim } from "./claim/reclaim.js";
 import { cleanUp } from "./clean-up.js";
 import { Database } from "./connection/database.js";
 import { dialect } from "./connection/dialect.js";
-import { Hints } from "./connection/hints.js";
+import { WakeSender } from "./connection/wake-sender.js";
 import { definitionStore } from "./definition/definitions.js";
 import { eventStore } from "./event/events.js";
 import { send, unread } from "./inbox/send-messages.js";
@@ -68,35 +68,35 @@ export function openPostgres(
   const attendees = new Set<Attendee>();
   const db = openDatabase({ ...options, source, notify, retryForMs, world, now }, attendees);
   const groups = new Groups(db);
-  const hints = new Hints(db, attendees);
+  const wakes = new WakeSender(db, attendees);
   const timeoutWakes = new TimeoutWakes(db, notify);
   const attending = attendedBy(db, attendees, world, retryForMs);
   const store: Store = {
-    runs: runStore(db, groups, hints),
+    runs: runStore(db, groups, wakes),
     journal: { read: (runId, page) => read(db, runId, page), peek: (wanted) => peek(db, wanted) },
     inbox: {
       send: async (messages, { tx } = {}) => {
         const answers = await send(db, messages, tx);
-        if (tx) await hints.tellInTransaction(tx, [], true);
+        if (tx) await wakes.sendInTransaction(tx, [], true);
         return answers;
       },
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
-    nodes: nodeStore(db, () => hints.tellNews()),
+    nodes: nodeStore(db, () => wakes.sendNews()),
     queues: queueStore(db),
-    schedules: scheduleStore(db, groups, hints),
-    events: eventStore(db, groups, hints),
+    schedules: scheduleStore(db, groups, wakes),
+    events: eventStore(db, groups, wakes),
     breakers: breakerStore(db),
-    definitions: definitionStore(db, hints),
+    definitions: definitionStore(db, wakes),
     timeouts: timeoutTable(db, timeoutWakes),
-    machines: machineStore(db, groups, hints),
+    machines: machineStore(db, groups, wakes),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
     cleanUp: (round) => cleanUp(db, round),
     attend: attending,
     close: () => {
-      hints.close();
+      wakes.close();
       timeoutWakes.close();
       return db.close();
     },

@@ -2579,7 +2579,7 @@ written as (
         from (
           (
             select k.epoch, k.owner
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = ended_task.run_id
               and k.epoch < ended_task.epoch
               and k.counted
@@ -2603,7 +2603,7 @@ written as (
   from ended_task, t
 ),
 noted as (
-  insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+  insert into "holdfast".reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $5::uuid, verdict, t.now, counted, losses
   from ended_task, t
   on conflict do nothing
@@ -3103,7 +3103,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 where r.id = $1;
@@ -3879,7 +3879,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 order by r.id desc;
@@ -3921,7 +3921,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 order by r.id desc;
@@ -3955,7 +3955,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 where g.env = $1
@@ -3997,7 +3997,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 where g.env = $1
@@ -4042,7 +4042,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
 where g.env = $1
@@ -4433,7 +4433,7 @@ gone as (
   returning r.id, r.key_hash
 ),
 journal as (delete from "holdfast".journal j where j.run_id = any (array (select id from gone))),
-taken as (delete from "holdfast".taken_claims k where k.run_id = any (array (select id from gone))),
+taken as (delete from "holdfast".reclaimed_claims k where k.run_id = any (array (select id from gone))),
 deferred as (delete from "holdfast".deferred_runs f where f.run_id = any (array (select id from gone))),
 needs as (delete from "holdfast".run_needs n where n.need_id = any (array (select id from gone))),
 misfits as (delete from "holdfast".misfit_runs m where m.run_id = any (array (select id from gone))),
@@ -4548,7 +4548,7 @@ with wrote as materialized (
 ),
 taken as materialized (
   select k.epoch, k.owner, k.by, k.outcome, k.at
-  from "holdfast".taken_claims k
+  from "holdfast".reclaimed_claims k
   where k.run_id = $1
   order by k.epoch desc
   limit $2
@@ -4678,7 +4678,7 @@ judged as materialized (
                     )
                       or (
                         select true
-                        from "holdfast".taken_claims k
+                        from "holdfast".reclaimed_claims k
                         where k.owner = x.owner
                           and k.run_id <> x.id
                           and k.at > t.now - (60000) * interval '1 millisecond'
@@ -4708,7 +4708,7 @@ judged as materialized (
                 select count(*)::int
                 from (
                   select k.owner, k.at
-                  from "holdfast".taken_claims k
+                  from "holdfast".reclaimed_claims k
                   where k.run_id = x.id and k.outcome = 'restarted'
                   order by k.epoch desc
                   limit (
@@ -4746,7 +4746,7 @@ judged as materialized (
           select k.epoch
           from (
             select *
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = x.id and k.counted and k.epoch < x.epoch
             order by k.epoch desc
             limit greatest(x.crashes - 1, 0)
@@ -4765,7 +4765,7 @@ judged as materialized (
       cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
       left join lateral (
         select least(k.losses + 1, 6) as losses
-        from "holdfast".taken_claims k
+        from "holdfast".reclaimed_claims k
         where k.run_id = x.id
           and k.epoch = x.epoch - 1
           and x.crashes > 0
@@ -4867,7 +4867,7 @@ written as (
         from (
           (
             select k.epoch, k.owner
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = reclaimed.run_id
               and k.epoch < reclaimed.epoch
               and k.counted
@@ -4899,7 +4899,7 @@ written as (
   where verdict not in ('waiting', 'paused')
 ),
 forgiven as (
-  update "holdfast".taken_claims k
+  update "holdfast".reclaimed_claims k
   set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id
@@ -4907,7 +4907,7 @@ forgiven as (
     and k.run_id = any (array (select id from taken where forgiven <> '{}'))
 ),
 noted as (
-  insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+  insert into "holdfast".reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $3::uuid, verdict, t.now, counted, losses
   from reclaimed, t
   on conflict do nothing
@@ -4993,7 +4993,7 @@ judged as materialized (
                     )
                       or (
                         select true
-                        from "holdfast".taken_claims k
+                        from "holdfast".reclaimed_claims k
                         where k.owner = x.owner
                           and k.run_id <> x.id
                           and k.at > t.now - (60000) * interval '1 millisecond'
@@ -5023,7 +5023,7 @@ judged as materialized (
                 select count(*)::int
                 from (
                   select k.owner, k.at
-                  from "holdfast".taken_claims k
+                  from "holdfast".reclaimed_claims k
                   where k.run_id = x.id and k.outcome = 'restarted'
                   order by k.epoch desc
                   limit (
@@ -5061,7 +5061,7 @@ judged as materialized (
           select k.epoch
           from (
             select *
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = x.id and k.counted and k.epoch < x.epoch
             order by k.epoch desc
             limit greatest(x.crashes - 1, 0)
@@ -5080,7 +5080,7 @@ judged as materialized (
       cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
       left join lateral (
         select least(k.losses + 1, 6) as losses
-        from "holdfast".taken_claims k
+        from "holdfast".reclaimed_claims k
         where k.run_id = x.id
           and k.epoch = x.epoch - 1
           and x.crashes > 0
@@ -5182,7 +5182,7 @@ written as (
         from (
           (
             select k.epoch, k.owner
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = reclaimed.run_id
               and k.epoch < reclaimed.epoch
               and k.counted
@@ -5214,7 +5214,7 @@ written as (
   where verdict not in ('waiting', 'paused')
 ),
 forgiven as (
-  update "holdfast".taken_claims k
+  update "holdfast".reclaimed_claims k
   set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id
@@ -5222,7 +5222,7 @@ forgiven as (
     and k.run_id = any (array (select id from taken where forgiven <> '{}'))
 ),
 noted as (
-  insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+  insert into "holdfast".reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, null::uuid, verdict, t.now, counted, losses
   from reclaimed, t
   on conflict do nothing
@@ -5339,7 +5339,7 @@ judged as materialized (
                     )
                       or (
                         select true
-                        from "holdfast".taken_claims k
+                        from "holdfast".reclaimed_claims k
                         where k.owner = x.owner
                           and k.run_id <> x.id
                           and k.at > t.now - (60000) * interval '1 millisecond'
@@ -5369,7 +5369,7 @@ judged as materialized (
                 select count(*)::int
                 from (
                   select k.owner, k.at
-                  from "holdfast".taken_claims k
+                  from "holdfast".reclaimed_claims k
                   where k.run_id = x.id and k.outcome = 'restarted'
                   order by k.epoch desc
                   limit (
@@ -5407,7 +5407,7 @@ judged as materialized (
           select k.epoch
           from (
             select *
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = x.id and k.counted and k.epoch < x.epoch
             order by k.epoch desc
             limit greatest(x.crashes - 1, 0)
@@ -5426,7 +5426,7 @@ judged as materialized (
       cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
       left join lateral (
         select least(k.losses + 1, 6) as losses
-        from "holdfast".taken_claims k
+        from "holdfast".reclaimed_claims k
         where k.run_id = x.id
           and k.epoch = x.epoch - 1
           and x.crashes > 0
@@ -5530,7 +5530,7 @@ written as (
         from (
           (
             select k.epoch, k.owner
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = reclaimed.run_id
               and k.epoch < reclaimed.epoch
               and k.counted
@@ -5562,7 +5562,7 @@ written as (
   where verdict not in ('waiting', 'paused')
 ),
 forgiven as (
-  update "holdfast".taken_claims k
+  update "holdfast".reclaimed_claims k
   set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id
@@ -5570,7 +5570,7 @@ forgiven as (
     and k.run_id = any (array (select id from taken where forgiven <> '{}'))
 ),
 noted as (
-  insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+  insert into "holdfast".reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, null::uuid, verdict, t.now, counted, losses
   from reclaimed, t
   on conflict do nothing
@@ -5740,7 +5740,7 @@ judged as materialized (
                     )
                       or (
                         select true
-                        from "holdfast".taken_claims k
+                        from "holdfast".reclaimed_claims k
                         where k.owner = x.owner
                           and k.run_id <> x.id
                           and k.at > t.now - (60000) * interval '1 millisecond'
@@ -5770,7 +5770,7 @@ judged as materialized (
                 select count(*)::int
                 from (
                   select k.owner, k.at
-                  from "holdfast".taken_claims k
+                  from "holdfast".reclaimed_claims k
                   where k.run_id = x.id and k.outcome = 'restarted'
                   order by k.epoch desc
                   limit (
@@ -5808,7 +5808,7 @@ judged as materialized (
           select k.epoch
           from (
             select *
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = x.id and k.counted and k.epoch < x.epoch
             order by k.epoch desc
             limit greatest(x.crashes - 1, 0)
@@ -5827,7 +5827,7 @@ judged as materialized (
       cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
       left join lateral (
         select least(k.losses + 1, 6) as losses
-        from "holdfast".taken_claims k
+        from "holdfast".reclaimed_claims k
         where k.run_id = x.id
           and k.epoch = x.epoch - 1
           and x.crashes > 0
@@ -5939,7 +5939,7 @@ written as (
         from (
           (
             select k.epoch, k.owner
-            from "holdfast".taken_claims k
+            from "holdfast".reclaimed_claims k
             where k.run_id = reclaimed.run_id
               and k.epoch < reclaimed.epoch
               and k.counted
@@ -5971,7 +5971,7 @@ written as (
   where verdict not in ('waiting', 'paused')
 ),
 forgiven as (
-  update "holdfast".taken_claims k
+  update "holdfast".reclaimed_claims k
   set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id
@@ -5979,7 +5979,7 @@ forgiven as (
     and k.run_id = any (array (select id from taken where forgiven <> '{}'))
 ),
 noted as (
-  insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+  insert into "holdfast".reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $1::uuid, verdict, t.now, counted, losses
   from reclaimed, t
   on conflict do nothing
@@ -7204,20 +7204,20 @@ where g.env = $1
   )
 order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C";
 
--- wake · connection/hints.ts
+-- wake · connection/wake-sender.ts
 -- Wakes nodes that claim from some groups.
 select set_config('synchronous_commit', 'off', true), pg_notify($1, $2);
 
--- wake_holders · connection/hints.ts
+-- wake_holders · connection/wake-sender.ts
 -- Wakes the holders of runs that were asked to stop.
 select set_config('synchronous_commit', 'off', true), pg_notify($1, x)
 from unnest($2::text[]) x;
 
--- wake_in · connection/hints.ts
+-- wake_in · connection/wake-sender.ts
 -- Wakes nodes when the caller's transaction commits.
 select pg_notify($1, $2);
 
--- wake_left · connection/hints.ts
+-- wake_left · connection/wake-sender.ts
 -- Wakes the nodes for whom the statement before it on the same connection made work.
 select set_config('synchronous_commit', 'off', true),
   pg_notify($1, case hint when 'any' then '' else hint end), set_config('holdfast.hint', '', false)

@@ -73,7 +73,7 @@ const generations = {
       const [claim] = await s.claim({ leaseMs: SHORT_MS });
       await s.accept(some(claim, "claim"), [append("progress")]);
       await s.advance(PAST_MS);
-      const swept = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+      const swept = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
       outcomes.push(...swept.filter(({ runId }) => runId === first.runId).map(({ outcome }) => outcome));
       await removed(s, "generations");
     }

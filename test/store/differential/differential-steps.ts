@@ -279,7 +279,7 @@ export class Steps {
   #sweep(): Step {
     const limit = this.#dice.int(1, 6);
     const env = this.#dice.chance(0.1) ? "other" : "test";
-    return { name: "sweepExpired", call: (store) => store.runs.sweepExpired({ env, limit }) };
+    return { name: "reclaimExpired", call: (store) => store.runs.reclaimExpired({ env, limit }) };
   }
 
   #wake(): Step {

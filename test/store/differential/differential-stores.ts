@@ -16,7 +16,7 @@ const TABLES = [
   ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
-  ...["definition_versions", "deferred_runs", "kept_modes", "taken_claims", "cleanups", "misfit_runs"],
+  ...["definition_versions", "deferred_runs", "kept_modes", "reclaimed_claims", "cleanups", "misfit_runs"],
   ...["instances", "instance_events", "timers"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);

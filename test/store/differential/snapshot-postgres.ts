@@ -89,8 +89,8 @@ const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit", r.recovery,
-    r.parent_id as "parentId", (select count(*)::int from {s}.taken_claims k where k.run_id = r.id) as recoveries,
-    (select k.owner from {s}.taken_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
+    r.parent_id as "parentId", (select count(*)::int from {s}.reclaimed_claims k where k.run_id = r.id) as recoveries,
+    (select k.owner from {s}.reclaimed_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
     ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
@@ -143,6 +143,6 @@ const READS = [
   `select instance, seq, token, kind, name, key, codec, data, by, ${ms("at")} as at from {s}.instance_events order by instance, seq`,
   `select id, instance as "instanceKey", generation, kind, name, codec, data, ${ms("due_at")} as "dueAt", ${ms("try_at")} as "tryAt",
     ${ms("claimed_until")} as "claimedUntil", attempts, state, problem from {s}.timers order by id`,
-  `select run_id as "runId", epoch, owner, by, outcome, counted, losses, ${ms("at")} as at from {s}.taken_claims order by run_id, epoch`,
+  `select run_id as "runId", epoch, owner, by, outcome, counted, losses, ${ms("at")} as at from {s}.reclaimed_claims order by run_id, epoch`,
   `select run_id as "runId", wanted, ${ms("look_at")} as "lookAt" from {s}.misfit_runs order by run_id`,
 ];

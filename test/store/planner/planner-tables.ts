@@ -116,7 +116,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     from generate_series(1, 5000) n`);
   await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
-  await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at, counted, losses)
+  await pool.query(`insert into ${s}.reclaimed_claims (run_id, epoch, owner, outcome, at, counted, losses)
     select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now(), true, 0 from generate_series(1, 20000) n`);
   await pool.query(
     `update ${s}.runs r set misfits = array['v1'] from generate_series(1, ${HELD}) n where r.id = md5('parked' || n)::uuid`,
@@ -178,7 +178,7 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.taken_claims, ${s}.misfit_runs,
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.reclaimed_claims, ${s}.misfit_runs,
     ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 

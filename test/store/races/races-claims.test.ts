@@ -74,13 +74,13 @@ test("a claim repeated with its token on another connection gets what it holds a
   for (const answer of again) expect(timeless(answer)).toEqual(timeless(first));
 });
 
-test("sweepers with the same stale list reclaim each run once", async () => {
+test("reclaimers with the same stale list reclaim each run once", async () => {
   const claimed = await claimNew(s.store, 500, { leaseMs: 0 });
   const swept = (
-    await Promise.all(stores.slice(0, 8).map((store) => store.runs.sweepExpired({ env: "test", limit: 200 })))
+    await Promise.all(stores.slice(0, 8).map((store) => store.runs.reclaimExpired({ env: "test", limit: 200 })))
   ).flat();
   while (swept.length < 500) {
-    const more = await s.store.runs.sweepExpired({ env: "test", limit: 500 });
+    const more = await s.store.runs.reclaimExpired({ env: "test", limit: 500 });
     expect(more).not.toHaveLength(0);
     swept.push(...more);
   }
@@ -88,36 +88,36 @@ test("sweepers with the same stale list reclaim each run once", async () => {
   expect(new Set(swept.map((one) => `${one.outcome} ${one.epoch} ${one.crashes}`))).toEqual(new Set(["waiting 1 1"]));
 });
 
-test("an uncommitted reclaim hides its runs from the next sweeper, and neither executes anything", async () => {
+test("an uncommitted reclaim hides its runs from the next reclaimer, and neither executes anything", async () => {
   const claimed = await claimNew(s.store, 20, { leaseMs: 0 });
   const first = new pg.Client({ connectionString: s.url });
   await first.connect();
   await first.query("begin");
   const { rows } = await first.query(s.text(reclaimExpired), [100, "test"]);
   expect(rows).toHaveLength(20);
-  expect(await s.store.runs.sweepExpired({ env: "test", limit: 100 })).toEqual([]);
+  expect(await s.store.runs.reclaimExpired({ env: "test", limit: 100 })).toEqual([]);
   const [renewed] = await s.store.runs.renew([claimed[0]!], 60_000);
   expect(renewed).toEqual({ outcome: "busy" });
   await first.query("commit");
   await first.end();
-  expect(await s.store.runs.sweepExpired({ env: "test", limit: 100 })).toEqual([]);
+  expect(await s.store.runs.reclaimExpired({ env: "test", limit: 100 })).toEqual([]);
   expect(await stateOf(s.store, claimed[0]!.runId)).toBe("waiting");
 });
 
 test("a renewal and a reclaim never both win, and a renewed claim is not reclaimed", async () => {
-  const [renewer, sweeper] = [stores[0]!, stores[1]!];
+  const [renewer, reclaimer] = [stores[0]!, stores[1]!];
   const seen = { held: 0, lost: 0 };
   for (let round = 0; round < 60; round++) {
     const claimed = await claimNew(s.store, 10, { leaseMs: 0 });
     const [swept, renewed] = await together(
       round % 2 === 0,
-      () => sweeper.runs.sweepExpired({ env: "test", limit: 3 + (round % 10) }),
+      () => reclaimer.runs.reclaimExpired({ env: "test", limit: 3 + (round % 10) }),
       () => renewAll(renewer, claimed),
     );
-    const takenBack = new Set(swept.map((one) => one.runId));
-    const later = new Set((await sweeper.runs.sweepExpired({ env: "test", limit: 1000 })).map((one) => one.runId));
+    const reclaimed = new Set(swept.map((one) => one.runId));
+    const later = new Set((await reclaimer.runs.reclaimExpired({ env: "test", limit: 1000 })).map((one) => one.runId));
     for (const { runId } of claimed) {
-      const outcome = takenBack.has(runId) ? "lost" : "held";
+      const outcome = reclaimed.has(runId) ? "lost" : "held";
       expect(renewed.get(runId)).toBe(outcome);
       expect(later).not.toContain(runId);
       seen[outcome]++;
@@ -139,24 +139,24 @@ async function renewAll(store: Store, claims: readonly Claim[]): Promise<Map<str
 }
 
 test("a completion and a reclaim never both win, and a completed run stays completed", async () => {
-  const [worker, sweeper] = [stores[0]!, stores[1]!];
+  const [worker, reclaimer] = [stores[0]!, stores[1]!];
   const seen = { completed: 0, waiting: 0 };
   for (let round = 0; round < 60; round++) {
     const claimed = await claimNew(s.store, 6, { leaseMs: 0 });
     const [answers, swept] = await together(
       round % 2 === 0,
       () => Promise.all(claimed.map((claim) => commitOne(worker, commitOf(claim, complete)))),
-      () => sweeper.runs.sweepExpired({ env: "test", limit: 1 + (round % 8) }),
+      () => reclaimer.runs.reclaimExpired({ env: "test", limit: 1 + (round % 8) }),
     );
-    const takenBack = new Set(swept.map((one) => one.runId));
-    await s.store.runs.sweepExpired({ env: "test", limit: 1000 });
+    const reclaimed = new Set(swept.map((one) => one.runId));
+    await s.store.runs.reclaimExpired({ env: "test", limit: 1000 });
     const ids = claimed.map((claim) => claim.runId);
     const rows = await s.rows<{ id: string; state: string }>("select id, state from {s}.runs where id = any($1)", [
       ids,
     ]);
     const states = new Map(rows.map((row) => [row.id, row.state]));
     for (const [i, runId] of ids.entries()) {
-      const state = takenBack.has(runId) ? "waiting" : "completed";
+      const state = reclaimed.has(runId) ? "waiting" : "completed";
       expect(answers[i]!.outcome).toBe(state === "waiting" ? "lost" : "accepted");
       expect(states.get(runId)).toBe(state);
       seen[state]++;

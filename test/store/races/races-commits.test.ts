@@ -37,7 +37,7 @@ async function stolenByItself(): Promise<[ClaimedRun, ClaimedRun]> {
   const from = group(`q-${randomUUID()}`);
   await s.store.runs.insert([newRun({ group: from })]);
   const [late] = await claimFrom(s.store, from, { owner, leaseMs: 0 });
-  await s.store.runs.sweepExpired({ env: "test", limit: 1000 });
+  await s.store.runs.reclaimExpired({ env: "test", limit: 1000 });
   const [live] = await claimFrom(s.store, from, { owner });
   return [late!, live!];
 }
@@ -63,7 +63,7 @@ test("a late commit is accepted while the run was not reclaimed", async () => {
   const [claim] = await claimNew(s.store, 1, { leaseMs: 0 });
   expect((await s.store.runs.get(claim!.runId))!.leaseUntil).toBeLessThanOrEqual(Date.now());
   await accept(s.store, commitOf(claim!, append("late"), complete));
-  expect(await s.store.runs.sweepExpired({ env: "test", limit: 10 })).toEqual([]);
+  expect(await s.store.runs.reclaimExpired({ env: "test", limit: 10 })).toEqual([]);
   expect(await stateOf(s.store, claim!.runId)).toBe("completed");
 });
 
@@ -143,16 +143,16 @@ test("a commit that meets a locked row is busy, not lost, and goes through when 
 
 test("an expired run that is reclaimed and cancelled at once never loses the cancel", async () => {
   const seen = new Set<string>();
-  await a.runs.sweepExpired({ env: "test", limit: 1000 });
+  await a.runs.reclaimExpired({ env: "test", limit: 1000 });
   for (let round = 0; round < 60; round++) {
     const [claim] = await claimNew(s.store, 1, { leaseMs: 0, crashLimit: round % 3 === 0 ? 1 : 5 });
     const { runId } = claim!;
     const [swept, cancelled] = await together(
       round % 2 === 0,
-      () => a.runs.sweepExpired({ env: "test", limit: 1000 }),
+      () => a.runs.reclaimExpired({ env: "test", limit: 1000 }),
       () => b.runs.cancel(runId, { by: "me" }),
     );
-    const sweptNow = swept.length > 0 ? swept : await a.runs.sweepExpired({ env: "test", limit: 1000 });
+    const sweptNow = swept.length > 0 ? swept : await a.runs.reclaimExpired({ env: "test", limit: 1000 });
     expect(sweptNow.map((one) => one.runId)).toEqual([runId]);
     const state = await stateOf(s.store, runId);
     seen.add(`${cancelled.outcome} ${state}`);

@@ -181,7 +181,7 @@ test("commits, cancels, pauses, resumes and reclaims of the same tasks never dea
       await store.runs.resume(id, { by: "ann" });
       const [task] = (await store.journal.read(id))!.entries.filter(({ kind }) => kind === "task").slice(i, i + 1);
       await store.runs.cancel(task!.key!, { by: "bob" });
-      await store.runs.sweepExpired({ env: "test", limit: 100 });
+      await store.runs.reclaimExpired({ env: "test", limit: 100 });
       if (i === 0) await store.runs.cancelTasks(id, { by: "bob" });
     }
   });

@@ -155,7 +155,7 @@ test("a caller that keeps its transaction open blocks no claim, commit, renewal 
   const startedAt = performance.now();
   expect(await claimFrom(other, from, { limit: 5 })).toHaveLength(1);
   expect(await other.runs.renew([holds], 60_000)).toMatchObject([{ outcome: "held" }]);
-  expect(await other.runs.sweepExpired({ env: "test", limit: 100 })).toMatchObject([{ runId: expires.runId }]);
+  expect(await other.runs.reclaimExpired({ env: "test", limit: 100 })).toMatchObject([{ runId: expires.runId }]);
   await accept(other, commitOf(holds, append("goes on")));
   expect(await other.inbox.send([signal(parks.runId, "another")])).toEqual([{ outcome: "accepted" }]);
   expect(await stateOf(other, parks.runId)).toBe("waiting");

@@ -258,16 +258,16 @@ export function operations(): readonly Operation[] {
       prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
     },
     {
-      name: "sweepExpired",
+      name: "reclaimExpired",
       statement: "reclaim_expired",
       answersWhatItDid: true,
-      prepare: onClaim((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), { leaseMs: 0 }),
+      prepare: onClaim((store) => store.runs.reclaimExpired({ env: "test", limit: 10 }), { leaseMs: 0 }),
     },
     {
-      name: "sweepExpired to dead",
+      name: "reclaimExpired to dead",
       statement: "reclaim_expired",
       answersWhatItDid: true,
-      prepare: onChild((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), 0),
+      prepare: onChild((store) => store.runs.reclaimExpired({ env: "test", limit: 10 }), 0),
     },
     {
       name: "wakeParked",

@@ -71,12 +71,12 @@ export function taskOperations(): Operation[] {
       }),
     },
     {
-      name: "sweepExpired: a task that dies",
+      name: "reclaimExpired: a task that dies",
       statement: "end_crashed_task",
       answersWhatItDid: true,
       prepare: onFamily(async ({ store, claim }) => {
         await claim(0);
-        return () => store.runs.sweepExpired({ env: "test", limit: 10 });
+        return () => store.runs.reclaimExpired({ env: "test", limit: 10 });
       }),
     },
     {

@@ -61,7 +61,7 @@ const commits = {
 } satisfies OperationsOf<RunCommits>;
 
 const recovery = {
-  sweepExpired: {
+  reclaimExpired: {
     ...CHANGES,
     changes: "runs whose lease has expired: reclaimed",
     check: ({ env, limit }) => checkText("env", env) ?? checkLimit("limit", limit),

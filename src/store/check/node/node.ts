@@ -19,7 +19,7 @@ export function checkNode(node: unknown): Problem {
   if (problem) return problem;
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs, mode } =
     node as Record<string, unknown>;
-  const { presenceGraceMs, takesBack } = node as Record<string, unknown>;
+  const { presenceGraceMs, reclaims } = node as Record<string, unknown>;
   return (
     checkUuid("incarnation", incarnation) ??
     checkName(nodeName, "identity", identity) ??
@@ -33,7 +33,7 @@ export function checkNode(node: unknown): Problem {
     optional(checkInterval)("heartbeatMs", heartbeatMs) ??
     optional(checkInterval)("leaseMs", leaseMs) ??
     optional((path, ms) => checkInteger(path, ms, 0, LONGEST_DELAY_MS))("presenceGraceMs", presenceGraceMs) ??
-    optional(checkBoolean)("takesBack", takesBack) ??
+    optional(checkBoolean)("reclaims", reclaims) ??
     optional((path, value) => checkOneOf(path, value, NODE_MODES))("mode", mode)
   );
 }

@@ -18,10 +18,10 @@ export interface ClaimRecord {
   /** Null: it wrote nothing, or its node is no longer known. */
   readonly holder: Holder | null;
   /** Not null: its holder died or hung, and the claim was reclaimed. */
-  readonly takenBack: TakenBack | null;
+  readonly reclaimed: ReclaimedClaim | null;
 }
 
-export interface TakenBack {
+export interface ReclaimedClaim {
   readonly at: number;
   /** The node that reclaimed it; null: a caller did. */
   readonly by: Holder | null;

@@ -56,7 +56,7 @@ export interface RunRecovery {
    * Reclaims the claims of an env whose lease has expired: the outcome follows their program's recovery policy, or is `dead` at the
    * crash limit. Executes nothing.
    */
-  sweepExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
+  reclaimExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
 
   /** Running runs whose lease expired at least this long ago, by id: for a caller that decides on each of them. Reads only. */
   orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;

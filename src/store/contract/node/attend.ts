@@ -5,7 +5,7 @@ import type { Overflow } from "../../../kernel/run/new-run.js";
 export interface Attendee {
   readonly incarnation: string;
   /** There may be work in these groups. Losing every such call costs latency, never work. */
-  readonly onHint: (groupIds: readonly number[]) => void;
+  readonly onWake: (groupIds: readonly number[]) => void;
   /** These runs were asked to stop: their holder reads their inboxes now. A lost call costs latency only. */
   readonly onCalled?: (runIds: readonly string[]) => void;
   /** A caller's transaction has stored something that housekeeping finds: a message to a parked run, a run to be admitted. */

@@ -33,7 +33,7 @@ export interface NodeRegistration {
   /** How long its presence may be missing before other nodes count it as gone. */
   readonly presenceGraceMs?: number;
   /** False: claims of the dead nodes that it replaces are not reclaimed; their leases end now, and a caller decides on each. */
-  readonly takesBack?: boolean;
+  readonly reclaims?: boolean;
 }
 
 /** Every heartbeat is a sign of life; a node that misses three counts as gone. */
@@ -73,7 +73,7 @@ export type RegisterAnswer =
 export interface NodeRecord
   extends Omit<
       NodeRegistration,
-      "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "takesBack" | "mode"
+      "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "reclaims" | "mode"
     >,
     ModeState {
   readonly serves: readonly RunGroup[];

@@ -15,8 +15,8 @@ export function readClaims(tables: Tables, runId: string, limit: number): readon
   return epochs.slice(Math.max(epochs.length - Math.max(limit, 0), 0)).map((epoch) => {
     const note = taken.get(epoch);
     const owner = held.get(epoch) ?? note?.owner ?? drewer(tables, tokens.get(epoch)!);
-    const takenBack = note && { at: toMs(note.atUs), by: holderOf(tables, note.by), outcome: note.outcome };
-    return { epoch, holder: holderOf(tables, owner), takenBack: takenBack ?? null };
+    const reclaimed = note && { at: toMs(note.atUs), by: holderOf(tables, note.by), outcome: note.outcome };
+    return { epoch, holder: holderOf(tables, owner), reclaimed: reclaimed ?? null };
   });
 }
 

@@ -26,9 +26,9 @@ export function storeMessage(tables: Tables, message: NewMessage, atUs: number):
 }
 
 /** The sequence number alone keeps a running run from parking over the message; a parked run wakes here. */
-export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
+export function wakeRun(tables: Tables, row: RunRow, nowUs: number): void {
   row.inboxSeq++;
-  if (row.limited) tables.rung.add(row.id);
+  if (row.limited) tables.woken.add(row.id);
   if (row.state !== "parked" || !isCalled(tables, row)) return;
   row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");

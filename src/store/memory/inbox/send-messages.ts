@@ -3,7 +3,7 @@
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Tables } from "../table/tables.js";
-import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
+import { findMessage, storeMessage, wakeRun } from "./deliver-message.js";
 
 /** `ring: false` inside a caller's transaction, which only inserts: `wakeParked` finds the message later. */
 export function sendMessages(
@@ -25,7 +25,7 @@ export function sendMessages(
       return { outcome: "already", by: { messageId: earlier.messageId, kind, sender } };
     }
     storeMessage(tables, message, nowUs);
-    if (options.ring) ringRun(tables, row, nowUs);
+    if (options.ring) wakeRun(tables, row, nowUs);
     return { outcome: "accepted" };
   });
 }

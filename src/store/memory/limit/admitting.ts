@@ -3,7 +3,7 @@
 
 import type { World } from "../../../kernel/world.js";
 import type { Admission } from "../../contract/run/runs.js";
-import { type Hearers, hintReady, tellSkipped } from "../node/attend.js";
+import { type NodeListeners, reportSkipped, wakeReady } from "../node/attend.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { admitRuns } from "./admit-runs.js";
@@ -11,30 +11,30 @@ import { admitRuns } from "./admit-runs.js";
 export interface Admitting {
   readonly admit: (whom: Admission) => number;
   /** Announces runs that became ready, and admits woken runs waiting in a line at once, as in the database. */
-  readonly ringing: <T>(answer: T) => T;
-  readonly tellReady: (runs: readonly RunRow[]) => void;
+  readonly withWakes: <T>(answer: T) => T;
+  readonly announceReady: (runs: readonly RunRow[]) => void;
 }
 
-export function admitting(tables: Tables, hearers: Hearers, world: World): Admitting {
-  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
+export function admitting(tables: Tables, listeners: NodeListeners, world: World): Admitting {
+  const announceReady = (runs: readonly RunRow[]) => wakeReady(listeners, tables, world, runs);
   const admit = (whom: Admission) => {
     const admitted = admitRuns(tables, whom).filter(({ state }) => state === "waiting");
-    tellReady(admitted);
-    tellSkipped(hearers, tables);
-    if (tables.rung.size > 0) ringing(null);
+    announceReady(admitted);
+    reportSkipped(listeners, tables);
+    if (tables.woken.size > 0) withWakes(null);
     return admitted.length;
   };
-  const ringing = <T>(answer: T): T => {
-    tellReady([...tables.ready].filter(({ state }) => state === "waiting"));
-    for (const { id, state } of tables.ready) if (state === "held") tables.rung.add(id);
+  const withWakes = <T>(answer: T): T => {
+    announceReady([...tables.ready].filter(({ state }) => state === "waiting"));
+    for (const { id, state } of tables.ready) if (state === "held") tables.woken.add(id);
     tables.ready.clear();
-    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
-    tables.rung.clear();
+    const held = [...tables.woken].filter((id) => tables.runs.get(id)?.state === "held");
+    tables.woken.clear();
     admit({ runIds: held });
     const left = [...tables.left];
     tables.left.clear();
     if (left.length > 0) admit({ runIds: left });
     return answer;
   };
-  return { admit, ringing, tellReady };
+  return { admit, withWakes, announceReady };
 }

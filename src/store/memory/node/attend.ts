@@ -7,39 +7,39 @@ import type { Attendance, Attendee } from "../../contract/node/attend.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-export type Hearers = Set<Attendee>;
+export type NodeListeners = Set<Attendee>;
 
-export function attend(hearers: Hearers, tables: Tables, attendee: Attendee): Attendance {
+export function attend(listeners: NodeListeners, tables: Tables, attendee: Attendee): Attendance {
   const { incarnation } = attendee;
   const announce = () => {
     tables.presence.held.add(incarnation);
     const row = tables.nodes.get(incarnation);
     if (row) Object.assign(row, { attends: true, absentSinceUs: null });
   };
-  hearers.add(attendee);
+  listeners.add(attendee);
   announce();
   return {
     seen: true,
     again: async () => announce(),
     leave: async () => {
-      hearers.delete(attendee);
+      listeners.delete(attendee);
       tables.presence.held.delete(incarnation);
     },
   };
 }
 
-export function hint(hearers: Hearers, tables: Tables, runs: readonly NewRun[]): void {
-  if (hearers.size === 0) return;
+export function hint(listeners: NodeListeners, tables: Tables, runs: readonly NewRun[]): void {
+  if (listeners.size === 0) return;
   const known = runs.filter((run) => tables.runs.has(run?.id));
-  tell(hearers, new Set(known.map(({ group }) => tables.groups.idOf(group))));
+  tell(listeners, new Set(known.map(({ group }) => tables.groups.idOf(group))));
 }
 
-export function hintGroups(hearers: Hearers, tables: Tables, groups: readonly RunGroup[]): void {
-  tell(hearers, new Set(groups.map((group) => tables.groups.idOf(group))));
+export function hintGroups(listeners: NodeListeners, tables: Tables, groups: readonly RunGroup[]): void {
+  tell(listeners, new Set(groups.map((group) => tables.groups.idOf(group))));
 }
 
 /** Announces runs that are or will be claimable to the nodes listening for them, at the right time. */
-export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: readonly RunRow[]): void {
+export function wakeReady(listeners: NodeListeners, tables: Tables, world: World, runs: readonly RunRow[]): void {
   const nowUs = tables.nowUs();
   const groupsAt = new Map<number, Set<number>>();
   for (const { groupId, availableAtUs } of runs) {
@@ -47,27 +47,27 @@ export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: 
     groupsAt.set(inMs, (groupsAt.get(inMs) ?? new Set()).add(groupId));
   }
   for (const [inMs, groups] of groupsAt) {
-    if (inMs === 0) tell(hearers, groups);
-    else world.after(inMs, () => tell(hearers, groups));
+    if (inMs === 0) tell(listeners, groups);
+    else world.after(inMs, () => tell(listeners, groups));
   }
 }
 
-function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
-  if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
+function tell(listeners: NodeListeners, groups: ReadonlySet<number>): void {
+  if (groups.size > 0) for (const { onWake } of listeners) onWake([...groups]);
 }
 
 /** One listener is enough: it is the process that is notified. */
-export function tellSkipped(hearers: Hearers, tables: Tables): void {
+export function reportSkipped(listeners: NodeListeners, tables: Tables): void {
   const skipped = tables.skipped.splice(0);
-  if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
+  if (skipped.length > 0) [...listeners][0]?.onSkipped?.(skipped);
 }
 
 /** The runs were asked to stop: their holders read the inboxes. */
-export function tellCalled(hearers: Hearers, runIds: readonly string[]): void {
-  if (runIds.length > 0) for (const { onCalled } of hearers) onCalled?.(runIds);
+export function tellCalled(listeners: NodeListeners, runIds: readonly string[]): void {
+  if (runIds.length > 0) for (const { onCalled } of listeners) onCalled?.(runIds);
 }
 
 /** There is work for housekeeping, on any node. */
-export function tellNews(hearers: Hearers): void {
-  for (const { onNews } of hearers) onNews?.();
+export function sendNews(listeners: NodeListeners): void {
+  for (const { onNews } of listeners) onNews?.();
 }

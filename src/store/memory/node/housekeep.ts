@@ -3,7 +3,7 @@
 import type { HouseReport, HouseRound, ReclaimRound, Witness } from "../../contract/node/house.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Store } from "../../contract/store.js";
-import { type ExpiredRow, orphansOf, takeBackRows } from "../claim/sweep-expired.js";
+import { type ExpiredRow, orphansOf, reclaimRows } from "../claim/reclaim-expired.js";
 import { unreadMessages } from "../inbox/deliver-message.js";
 import { wakeParked } from "../inbox/wake-parked.js";
 import type { Admitting } from "../limit/admitting.js";
@@ -17,12 +17,15 @@ import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presenc
 type House = Pick<Store, "housekeep" | "reclaim"> & Pick<Store["runs"], "wakeParked">;
 
 /** Announces the runs that can continue. */
-export function memoryHouse(tables: Tables, { ringing, tellReady }: Pick<Admitting, "ringing" | "tellReady">): House {
-  const tellWaiting = (rows: readonly RunRow[]) => tellReady(rows.filter(({ state }) => state === "waiting"));
+export function memoryHouse(
+  tables: Tables,
+  { withWakes, announceReady }: Pick<Admitting, "withWakes" | "announceReady">,
+): House {
+  const tellWaiting = (rows: readonly RunRow[]) => announceReady(rows.filter(({ state }) => state === "waiting"));
   return {
     housekeep: async (round) => housekeep(tables, round),
     reclaim: async (round) => {
-      const reclaimed = ringing(reclaim(tables, round));
+      const reclaimed = withWakes(reclaim(tables, round));
       tellWaiting(reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []));
       return reclaimed;
     },
@@ -61,7 +64,7 @@ function housekeep(tables: Tables, round: HouseRound): HouseReport {
 
 function reclaim(tables: Tables, round: ReclaimRound): readonly Reclaimed[] {
   const rows = orphansOf(tables, isOrphan(tables, round)).slice(0, Math.max(round.limit, 0));
-  return takeBackRows(tables, rows, round.incarnation);
+  return reclaimRows(tables, rows, round.incarnation);
 }
 
 function isOrphan(tables: Tables, witness: Witness): (row: ExpiredRow) => boolean {

@@ -10,7 +10,7 @@ import type {
   RegisterAnswer,
   Rival,
 } from "../../contract/node/nodes.js";
-import { endClaimsOf, takeBackFrom } from "../claim/sweep-expired.js";
+import { endClaimsOf, reclaimFrom } from "../claim/reclaim-expired.js";
 import { copyGroup, declaredText } from "../run/group-table.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
@@ -19,14 +19,14 @@ import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
 
-/** `ringing`: called after a reclaim, because a dead run may wake others. `onNews`: called when a mode was changed. */
+/** `withWakes`: called after a reclaim, because a dead run may wake others. `onNews`: called when a mode was changed. */
 export function memoryNodes(
   tables: Tables,
-  ringing: (answer: RegisterAnswer) => RegisterAnswer,
+  withWakes: (answer: RegisterAnswer) => RegisterAnswer,
   onNews: () => void,
 ): NodeStore {
   return {
-    register: async (node) => ringing(registerNode(tables, node)),
+    register: async (node) => withWakes(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     claimsFrom: async (incarnation, groupIds) => {
       const row = tables.nodes.get(incarnation);
@@ -76,7 +76,7 @@ function changeNode(
 
 function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
-  const { heartbeatMs, leaseMs, presenceGraceMs, takesBack = true } = node;
+  const { heartbeatMs, leaseMs, presenceGraceMs, reclaims = true } = node;
   const others = [...tables.nodes.values()].filter(
     (row) => row.env === env && row.stack === (stack ?? null) && row.incarnation !== incarnation,
   );
@@ -124,8 +124,8 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   for (const row of dead) if (alone || row.alone) row.stoppedAtUs ??= nowUs;
   noteMissing(tables, env, incarnation);
   const owners = new Set(dead.map((row) => row.incarnation));
-  if (!takesBack) endClaimsOf(tables, owners);
-  const reclaimed = takesBack ? takeBackFrom(tables, owners, incarnation) : [];
+  if (!reclaims) endClaimsOf(tables, owners);
+  const reclaimed = reclaims ? reclaimFrom(tables, owners, incarnation) : [];
   return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
 }
 

@@ -3,7 +3,7 @@
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { CancelAnswer } from "../../contract/run/runs.js";
-import { findMessage, ringRun, storeMessage } from "../inbox/deliver-message.js";
+import { findMessage, storeMessage, wakeRun } from "../inbox/deliver-message.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { jsonPayload } from "../table/payload.js";
 import type { RunRow } from "../table/rows.js";
@@ -68,7 +68,7 @@ function request(tables: Tables, row: RunRow, who: Canceller, nowUs: number): vo
   if (findMessage(tables, row.id, "cancel")) return;
   const message = { runId: row.id, key: "cancel", messageId: row.id, kind: "cancel", name: "cancel" } as const;
   storeMessage(tables, { ...message, payload: reasonOf(who), sender: who.by }, nowUs);
-  ringRun(tables, row, nowUs);
+  wakeRun(tables, row, nowUs);
 }
 
 function reasonOf({ by, reason = null }: { readonly by: string; readonly reason?: string | null }) {

@@ -1,7 +1,7 @@
 // Ends a run: closes its unread messages, counts down the runs that wait for it, and notifies its parent.
 
 import { type EndedState, isEnded } from "../../../kernel/run/run-state.js";
-import { findMessage, ringRun, storeMessage, unreadMessages } from "../inbox/deliver-message.js";
+import { findMessage, storeMessage, unreadMessages, wakeRun } from "../inbox/deliver-message.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { countDown } from "../task/count-down.js";
@@ -48,6 +48,6 @@ export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: numbe
       sender: id,
     } as const;
     storeMessage(tables, news, nowUs);
-    ringRun(tables, parent, nowUs);
+    wakeRun(tables, parent, nowUs);
   }
 }

@@ -10,8 +10,8 @@ import { reviewMisfits } from "./misfits.js";
 
 interface After {
   /** Admits the runs woken by the operation. */
-  readonly ringing: <T>(answer: T) => T;
-  readonly tellReady: (runs: readonly RunRow[]) => void;
+  readonly withWakes: <T>(answer: T) => T;
+  readonly announceReady: (runs: readonly RunRow[]) => void;
   readonly admit: (whom: Admission) => number;
 }
 
@@ -20,23 +20,23 @@ type Operations = Pick<
   "orphans" | "recover" | "expireDeferred" | "unservedGroups" | "keyOf" | "reviewMisfits"
 >;
 
-export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After): Operations {
+export function othersRuns(tables: Tables, { withWakes, announceReady, admit }: After): Operations {
   return {
     orphans: async (filter) => findOrphans(tables, filter),
     recover: async (decisions, options) => {
-      const reclaimed = ringing(recoverRuns(tables, decisions, options));
+      const reclaimed = withWakes(recoverRuns(tables, decisions, options));
       const rows = reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []);
-      tellReady(rows.filter(({ state }) => state === "waiting"));
+      announceReady(rows.filter(({ state }) => state === "waiting"));
       return reclaimed;
     },
     expireDeferred: async (options) => {
-      const ended = ringing(expireDeferred(tables, options)).sort((a, b) => compareText(a.id, b.id));
+      const ended = withWakes(expireDeferred(tables, options)).sort((a, b) => compareText(a.id, b.id));
       admit({ runIds: ended.map(({ id }) => id) });
       return ended.map(({ id: runId, group: { program, stack } }) => {
         return { runId, program, stack, by: tables.deferred.get(runId)!.by };
       });
     },
-    reviewMisfits: async (review) => ringing(reviewMisfits(tables, review)),
+    reviewMisfits: async (review) => withWakes(reviewMisfits(tables, review)),
     unservedGroups: async (query) => unservedGroups(tables, query),
     keyOf: async (runId) => keyOf(tables, runId),
   };

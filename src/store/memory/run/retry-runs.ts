@@ -6,7 +6,7 @@ import { appendEntry } from "../journal/append-entry.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
-import { reopenTasks } from "../task/reopen-tasks.js";
+import { retryTasks } from "../task/retry-tasks.js";
 import { taskOf, tasksOf } from "../task/task-tree.js";
 import { cancelTasks } from "./cancel-run.js";
 import { CLOSED } from "./end-run.js";
@@ -15,7 +15,7 @@ import { nextGeneration } from "./next-generation.js";
 
 export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
   const nowUs = tables.nowUs();
-  if (!options.fromStart) reopenTasks(tables, rootsOf(tables, runIds), options, nowUs);
+  if (!options.fromStart) retryTasks(tables, rootsOf(tables, runIds), options, nowUs);
   return runIds.map((id): RetryAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };

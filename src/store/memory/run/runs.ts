@@ -4,12 +4,12 @@ import type { Commit, RunStore } from "../../contract/run/runs.js";
 import { claimRuns } from "../claim/claim-runs.js";
 import { commit } from "../claim/commit.js";
 import { readClaims } from "../claim/read-claims.js";
+import { reclaimExpired } from "../claim/reclaim-expired.js";
 import { renewClaims } from "../claim/renew-claims.js";
-import { sweepExpired } from "../claim/sweep-expired.js";
 import { glance } from "../journal/read-journal.js";
 import type { admitting } from "../limit/admitting.js";
 import { declarePrograms } from "../limit/declare-programs.js";
-import { type Hearers, hint, tellCalled } from "../node/attend.js";
+import { hint, type NodeListeners, tellCalled } from "../node/attend.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
 import { taskOperations } from "../task/task-operations.js";
@@ -26,14 +26,17 @@ import { transact } from "./transact.js";
 
 /** How the store tells others of what an operation changed. */
 interface Wakes {
-  readonly hearers: Hearers;
+  readonly listeners: NodeListeners;
   readonly admit: ReturnType<typeof admitting>["admit"];
-  readonly ringing: ReturnType<typeof admitting>["ringing"];
-  readonly tellReady: ReturnType<typeof admitting>["tellReady"];
+  readonly withWakes: ReturnType<typeof admitting>["withWakes"];
+  readonly announceReady: ReturnType<typeof admitting>["announceReady"];
   readonly wakeParked: RunStore["wakeParked"];
 }
 
-export function memoryRuns(tables: Tables, { hearers, admit, ringing, tellReady, wakeParked }: Wakes): RunStore {
+export function memoryRuns(
+  tables: Tables,
+  { listeners, admit, withWakes, announceReady, wakeParked }: Wakes,
+): RunStore {
   return {
     groupIds: async (groups) => groupIds(tables, groups),
     declare: async (incarnation, programs) => declarePrograms(tables, incarnation, programs),
@@ -43,31 +46,31 @@ export function memoryRuns(tables: Tables, { hearers, admit, ringing, tellReady,
       if (tx) return answers;
       const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && (run.limits?.length ?? 0) > 0);
       admit({ runIds: held.map(({ id }) => id) });
-      hint(hearers, tables, runs);
+      hint(listeners, tables, runs);
       return answers;
     },
     admit: async (whom) => admit(whom),
     claim: async (request) => claimRuns(tables, request),
     renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
     commit: async (commits) => {
-      const answers = ringing(commit(tables, commits));
+      const answers = withWakes(commit(tables, commits));
       const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
       const rows = written.flatMap(touchedBy).flatMap((id) => tables.runs.get(id) ?? []);
-      tellReady(rows.filter(({ state }) => state === "waiting"));
+      announceReady(rows.filter(({ state }) => state === "waiting"));
       return answers;
     },
-    sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
-    ...othersRuns(tables, { ringing, tellReady, admit }),
+    reclaimExpired: async (options) => withWakes(reclaimExpired(tables, options)),
+    ...othersRuns(tables, { withWakes, announceReady, admit }),
     wakeParked,
     cancel: async (runId, options) => {
       const before = tables.runs.get(runId)?.state;
-      const answer = ringing(cancelRun(tables, runId, options));
+      const answer = withWakes(cancelRun(tables, runId, options));
       // Its slots are free for other runs.
       if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
-      tellCalled(hearers, unansweredIn(tables, runId));
+      tellCalled(listeners, unansweredIn(tables, runId));
       return answer;
     },
-    ...taskOperations(tables, hearers, ringing, admit),
+    ...taskOperations(tables, listeners, withWakes, admit),
     get: async (runId) => getRun(tables, runId),
     glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
     claims: async (runId, { limit }) => readClaims(tables, runId, limit),
@@ -78,8 +81,8 @@ export function memoryRuns(tables: Tables, { hearers, admit, ringing, tellReady,
     nextDue: async (groupIds) => nextDue(tables, groupIds),
     retry: async (runIds, options) => {
       // Runs that waited for a slot of these tasks get it before the run itself waits in line again.
-      for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
-      return ringing(retryRuns(tables, runIds, options));
+      for (const row of busyRuns(tables, runIds, options)) withWakes(leaveTasks(tables, row, options.by));
+      return withWakes(retryRuns(tables, runIds, options));
     },
     transact: (work) => transact(tables, work),
   };

@@ -158,7 +158,7 @@ export interface LeaseRow {
 }
 
 export interface NodeRow
-  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "takesBack" | "mode"> {
+  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "reclaims" | "mode"> {
   readonly serves: readonly number[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;

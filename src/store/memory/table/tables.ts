@@ -60,7 +60,7 @@ export interface Tables {
   /** By key: when the next run of a rate may start. */
   readonly rates: Map<string, number>;
   /** Limited runs that were woken since their lines were last evaluated. */
-  readonly rung: Set<string>;
+  readonly woken: Set<string>;
   /** By the needed task: those that need it. */
   readonly needs: Map<string, readonly string[]>;
   /** By the task that needs them, in order. */
@@ -118,7 +118,7 @@ export function newTables(world: World): Tables {
     presence: { held: new Set(), serverStartedAtUs: Number.NEGATIVE_INFINITY },
     limits: new Map(),
     rates: new Map(),
-    rung: new Set(),
+    woken: new Set(),
     needs: new Map(),
     needed: new Map(),
     ready: new Set(),

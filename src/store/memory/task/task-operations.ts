@@ -1,7 +1,7 @@
 // Assembles the operations of people and DAGs on a run and its tasks.
 
 import type { Admission, RunStore } from "../../contract/run/runs.js";
-import { type Hearers, tellCalled } from "../node/attend.js";
+import { type NodeListeners, tellCalled } from "../node/attend.js";
 import { cancelTasks } from "../run/cancel-run.js";
 import { pauseRun, resumeRun } from "../run/pause-run.js";
 import { stopProgress, unansweredIn } from "../run/stop-requests.js";
@@ -10,14 +10,14 @@ import { reconcileTasks } from "./reconcile-tasks.js";
 
 export function taskOperations(
   tables: Tables,
-  hearers: Hearers,
-  ringing: <T>(answer: T) => T,
+  listeners: NodeListeners,
+  withWakes: <T>(answer: T) => T,
   admit: (whom: Admission) => number,
 ): Pick<RunStore, "cancelTasks" | "pause" | "resume" | "stopping" | "reconcile"> {
-  const call = (runId: string) => tellCalled(hearers, unansweredIn(tables, runId));
+  const call = (runId: string) => tellCalled(listeners, unansweredIn(tables, runId));
   return {
     cancelTasks: async (runId, options) => {
-      const running = ringing(cancelTasks(tables, runId, options));
+      const running = withWakes(cancelTasks(tables, runId, options));
       call(runId);
       return running;
     },
@@ -31,7 +31,7 @@ export function taskOperations(
       admit({ runIds: left.map(({ id }) => id) });
       return answer;
     },
-    resume: async (runId, { by }) => ringing(resumeRun(tables, runId, by)),
-    reconcile: async (scope) => ringing(reconcileTasks(tables, scope)),
+    resume: async (runId, { by }) => withWakes(resumeRun(tables, runId, by)),
+    reconcile: async (scope) => withWakes(reconcileTasks(tables, scope)),
   };
 }

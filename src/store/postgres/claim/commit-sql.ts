@@ -13,9 +13,9 @@
 //   SELECT                        `answer`: one row per accepted commit, per parent to wake, per task that became ready
 
 import { type Dialect, statement } from "../connection/dialect.js";
-import { leaveHint } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { type HasColumns, oneOf } from "../connection/rowset.js";
+import { leaveWake } from "../connection/wake-sender.js";
 import { LIMITS } from "../limit/limit-columns.js";
 import { endNotices } from "../run/end-notices.js";
 import { noteMisfits, withMisfits } from "../run/misfit-sql.js";
@@ -151,7 +151,7 @@ where state in ('waiting', 'held')`
   more || counting
     ? `
 union all
-select null, null, null, null, null, null from (select ${leaveHint(madeReady({ more, counting }))} as hint offset 0) x
+select null, null, null, null, null, null from (select ${leaveWake(madeReady({ more, counting }))} as hint offset 0) x
 where hint is not null`
     : ""
 }`;

@@ -6,7 +6,7 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
-import { hintBehind } from "../connection/hints.js";
+import { wakeBehind } from "../connection/wake-sender.js";
 import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
@@ -66,7 +66,7 @@ async function sendOnce(
 ): Promise<readonly CommitAnswer[]> {
   const more = commits.some((c) => c.effects.some(writesElsewhere));
   const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
-  const behind = more || counting ? hintBehind(db) : null;
+  const behind = more || counting ? wakeBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
   const answers = new Map<Commit, CommitAnswer>();

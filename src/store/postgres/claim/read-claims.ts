@@ -22,7 +22,7 @@ with wrote as materialized (
   select distinct on (j.epoch) j.epoch, j.token from ${s}.journal j
   where j.run_id = $1 and j.token is not null order by j.epoch desc limit $2
 ), taken as materialized (
-  select k.epoch, k.owner, k.by, k.outcome, k.at from ${s}.taken_claims k where k.run_id = $1 order by k.epoch desc limit $2
+  select k.epoch, k.owner, k.by, k.outcome, k.at from ${s}.reclaimed_claims k where k.run_id = $1 order by k.epoch desc limit $2
 ), held as materialized (
   select r.epoch, r.owner from ${s}.runs r where r.id = $1 and r.owner is not null
 ), epochs as (
@@ -50,7 +50,7 @@ export async function claims(db: Database, runId: string, limit: number): Promis
   if (limit < 1) return [];
   const rows = await db.run<Row>(readClaims, [runId, limit]);
   return rows.map(({ epoch, outcome, at, holder, by }) => {
-    const takenBack = outcome === null ? null : { at: at!, by, outcome };
-    return { epoch: Number(epoch), holder, takenBack };
+    const reclaimed = outcome === null ? null : { at: at!, by, outcome };
+    return { epoch: Number(epoch), holder, reclaimed };
   });
 }

@@ -70,7 +70,7 @@ with t as materialized (select ${d.now} as now
   })}${RECLAIMED(d)}`,
 );
 
-export async function sweep(
+export async function reclaimExpiredRuns(
   db: Database,
   { env, limit }: { readonly env: string; readonly limit: number },
 ): Promise<readonly Reclaimed[]> {

@@ -25,8 +25,8 @@ const orphaned = () => {
  * A CTE that records whose claim was reclaimed, in the statement that reclaims it: `from` has the columns run_id, epoch, owner,
  * verdict, counted and losses. A claim is reclaimed once; a record that exists already must not stop the others.
  */
-export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `noted as (
-  insert into ${s}.taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
+export const noteReclaimed = ({ schema: s }: Dialect, from: string, by: string) => `noted as (
+  insert into ${s}.reclaimed_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, ${by}, verdict, t.now, counted, losses from ${from}, t
   on conflict do nothing
 )`;
@@ -44,7 +44,7 @@ const holders = (s: string, x: string) => `(
     select string_agg('{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":'
       || coalesce((select to_json(n.name)::text from ${s}.nodes n where n.incarnation = h.owner), 'null') || '}', ',' order by h.epoch)
     from (
-      (select k.epoch, k.owner from ${s}.taken_claims k
+      (select k.epoch, k.owner from ${s}.reclaimed_claims k
        where k.run_id = ${x}.run_id and k.epoch < ${x}.epoch and k.counted and not ${wasLost(s)}
        order by k.epoch desc limit least(${x}.crashes, ${NAMED_HOLDERS}) - 1)
       union all
@@ -61,7 +61,7 @@ export const reason = ({ schema: s }: Dialect, x: string) => `case verdict when 
  */
 const restarts = (s: string) => `(
         select count(*)::int from (
-          select k.owner, k.at from ${s}.taken_claims k where k.run_id = x.id and k.outcome = 'restarted'
+          select k.owner, k.at from ${s}.reclaimed_claims k where k.run_id = x.id and k.outcome = 'restarted'
           order by k.epoch desc limit (
             select count(*) from ${s}.journal k
             where k.run_id = x.id and k.kind = 'start' and k.seq > coalesce((
@@ -75,7 +75,7 @@ const restarts = (s: string) => `(
  */
 const beside = (s: string) => `coalesce((
       select (select true from ${s}.runs o where o.state = 'running' and o.owner = x.owner and o.id <> x.id limit 1)
-        or (select true from ${s}.taken_claims k
+        or (select true from ${s}.reclaimed_claims k
           where k.owner = x.owner and k.run_id <> x.id and k.at > t.now - ${interval(String(SAME_CRASH_MS))} limit 1)
       from ${s}.nodes n where n.incarnation = x.owner and n.lease_ms is not null limit 1), false)`;
 
@@ -88,13 +88,13 @@ const counted = (s: string) => `
   cross join lateral (
     select array(
       select k.epoch from (
-        select * from ${s}.taken_claims k where k.run_id = x.id and k.counted and k.epoch < x.epoch
+        select * from ${s}.reclaimed_claims k where k.run_id = x.id and k.counted and k.epoch < x.epoch
         order by k.epoch desc limit greatest(x.crashes - 1, 0)) k
       where ${wasLost(s)}) as forgiven
   ) c
   cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
   left join lateral (
-    select least(k.losses + 1, ${MOST_LOSSES}) as losses from ${s}.taken_claims k
+    select least(k.losses + 1, ${MOST_LOSSES}) as losses from ${s}.reclaimed_claims k
     where k.run_id = x.id and k.epoch = x.epoch - 1 and x.crashes > 0 and ${wasLost(s)}
   ) l on true`;
 
@@ -167,10 +167,10 @@ export function reclaimParts(d: Dialect, still: string, by: string): string {
   ) j on true
   where verdict not in ('waiting', 'paused')
 ), forgiven as (
-  update ${s}.taken_claims k set counted = false
+  update ${s}.reclaimed_claims k set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id and k.epoch = e.epoch and k.run_id = any(array(select id from taken where forgiven <> '{}'))
-), ${noteTaken(d, "reclaimed", by)}, reopened as (
+), ${noteReclaimed(d, "reclaimed", by)}, reopened as (
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select run_id from reclaimed where verdict = 'restarted'))
     and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)

@@ -6,8 +6,8 @@ import { statement } from "../connection/dialect.js";
 import { StoreUnavailable } from "../connection/errors.js";
 import { wakeRuns } from "../inbox/wake-runs.js";
 import { endNotices } from "../run/end-notices.js";
-import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
-import { noteTaken, reason } from "./reclaim-orphans-sql.js";
+import { announceReady, countDown, READY, type Ready, TURN, takeTurn } from "../task/count-down.js";
+import { noteReclaimed, reason } from "./reclaim-orphans-sql.js";
 
 export interface ReclaimedRow {
   run_id: string | null;
@@ -65,7 +65,7 @@ with t as materialized (select ${now} as now, set_config('lock_timeout', '${LOCK
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, verdict, '', 'json', ${reason(d, "ended_task")}, t.now from ended_task, t
-), ${noteTaken(d, "ended_task", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
+), ${noteReclaimed(d, "ended_task", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   ${previousOwner(s, "ended_task.owner")},
   (select run_id from notified) as notified, ${READY} as ready
@@ -82,7 +82,7 @@ async function endTask(db: Database, row: ReclaimedRow, by: string | null): Prom
     if (by === null || !(error instanceof StoreUnavailable)) throw error;
     return [];
   });
-  for (const { ready } of rows) await tellReady(db, ready);
+  for (const { ready } of rows) await announceReady(db, ready);
   const parents = rows.flatMap((row) => row.notified ?? []);
   if (parents.length > 0) await wakeRuns(db, parents);
   return rows;

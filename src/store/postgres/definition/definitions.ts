@@ -9,8 +9,8 @@ import type {
 } from "../../contract/definition/definitions.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
-import type { Hints } from "../connection/hints.js";
 import { ms } from "../connection/instant.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 
 const NAMED = "env = $1 and kind = $2 and name = $3";
 
@@ -102,7 +102,7 @@ interface Row extends Omit<DefinitionRecord, "kind" | "name"> {
   readonly name: string;
 }
 
-export function definitionStore(db: Database, hints: Hints): DefinitionStore {
+export function definitionStore(db: Database, wakes: WakeSender): DefinitionStore {
   const place = ({ env, kind, name }: DefinitionName) => [env, kind, name];
   return {
     async save(definition) {
@@ -114,19 +114,19 @@ export function definitionStore(db: Database, hints: Hints): DefinitionStore {
         expectedVersion,
         programs,
       ]);
-      if (saved) hints.tellNews();
+      if (saved) wakes.sendNews();
       if (saved) return { outcome: "saved", version: saved.version };
       const [there] = await db.run<{ version: number; body: string }>(findDefinition, place(definition));
       return { outcome: there?.body === body ? "saved" : "conflict", version: there?.version ?? 0 };
     },
     async enable(definition, enabled, by) {
       const rows = await db.run(enableDefinition, [...place(definition), enabled === true, by]);
-      hints.tellNews();
+      wakes.sendNews();
       return rows.length > 0;
     },
     async remove(definition) {
       await db.run(removeDefinition, place(definition));
-      hints.tellNews();
+      wakes.sendNews();
     },
     async older(env) {
       return db.run<OlderDefinition>(olderDefinitions, [env]);

@@ -13,9 +13,9 @@ import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
-import type { Hints } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { oneOf, rowset, text } from "../connection/rowset.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { ENDED } from "../run/ended-states.js";
@@ -94,17 +94,17 @@ select null`,
 interface StoreParts {
   readonly db: Database;
   readonly groups: Groups;
-  readonly hints: Hints;
+  readonly wakes: WakeSender;
 }
 
 /** Only the last event of each subject is sent; the others get its answer. */
 export async function debounce(
-  { db, groups, hints }: StoreParts,
+  { db, groups, wakes }: StoreParts,
   events: readonly NewDebounced[],
   tx?: Transaction,
 ): Promise<readonly DebounceAnswer[]> {
   const last = lastOfEach(events);
-  if (tx) await insertIn({ db, groups, hints }, last, tx);
+  if (tx) await insertIn({ db, groups, wakes }, last, tx);
   const gathers = tx
     ? new Map(last.map((event) => [textOf(event), event.run.id]))
     : await gather(db, groups, last, (values) => db.run<Row>(gatherEvents, values));
@@ -162,7 +162,7 @@ async function gather(
 
 /** Claimable at once, so that they find each other before the window has passed. */
 async function insertIn(
-  { db, groups, hints }: StoreParts,
+  { db, groups, wakes }: StoreParts,
   events: readonly NewDebounced[],
   tx: Transaction,
 ): Promise<void> {
@@ -172,7 +172,7 @@ async function insertIn(
     columnsFor(groups, events, () => 0),
     { tx },
   );
-  await hints.tellInTransaction(tx, await groups.ids(events.map(({ run }) => run.group)), true);
+  await wakes.sendInTransaction(tx, await groups.ids(events.map(({ run }) => run.group)), true);
 }
 
 export function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {

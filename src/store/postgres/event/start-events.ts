@@ -7,9 +7,9 @@ import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../.
 import type { Behind, Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
-import { type Hints, hintBehind, leaveHint } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { oneOf, rowset, text, uuid } from "../connection/rowset.js";
+import { leaveWake, type WakeSender, wakeBehind } from "../connection/wake-sender.js";
 import { type KeyedRun, keyHash } from "../key/run-keys.js";
 import type { Groups } from "../run/groups.js";
 import { insert, intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
@@ -72,7 +72,7 @@ with t as materialized (select ${d.now} as now
   from m group by env, subscription
 )
 select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
-  (select ${leaveHint("select claim_group from new")}) as hint
+  (select ${leaveWake("select claim_group from new")}) as hint
 from f
 cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
 left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
@@ -101,16 +101,16 @@ interface Found {
 export async function start(
   db: Database,
   groups: Groups,
-  hints: Hints,
+  wakes: WakeSender,
   events: readonly EventToStart[],
 ): Promise<readonly StartAnswer[]> {
-  const found = await find(db, hints, events);
+  const found = await find(db, wakes, events);
   const again = events.flatMap((_, i) => (found[i]!.unnumbered ? i : []));
   if (again.length > 0) {
     await groups.ids(again.flatMap((i) => found[i]!.matched.map((one) => eventRun(events[i]!, one).group)));
     const numbered = await find(
       db,
-      hints,
+      wakes,
       again.map((i) => events[i]!),
     );
     for (const [k, i] of again.entries()) found[i] = numbered[k]!;
@@ -119,7 +119,7 @@ export async function start(
     const { matched, made } = found[i]!;
     return matched.every(isPlain) ? matched.filter((_, k) => !made[k]).map((one) => eventRun(event, one)) : [];
   });
-  const answers = others.length > 0 ? await insertOthers(db, groups, hints, others) : new Map<string, Started>();
+  const answers = others.length > 0 ? await insertOthers(db, groups, wakes, others) : new Map<string, Started>();
   return events.map((event, i): StartAnswer => {
     const { matched, made } = found[i]!;
     if (!matched.every(isPlain)) return { outcome: "left", matched };
@@ -137,11 +137,11 @@ type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
 async function insertOthers(
   db: Database,
   groups: Groups,
-  hints: Hints,
+  wakes: WakeSender,
   runs: readonly KeyedRun[],
 ): Promise<ReadonlyMap<string, Started>> {
   const answers = await insert(db, groups, runs);
-  hints.tell(await groups.idsOf(runs, answers));
+  wakes.send(await groups.idsOf(runs, answers));
   return new Map(
     answers.map(({ outcome, runId }, i) => {
       return [runs[i]!.id, { outcome: outcome === "inserted" ? "inserted" : "existing", runId }];
@@ -149,9 +149,9 @@ async function insertOthers(
   );
 }
 
-async function find(db: Database, hints: Hints, events: readonly EventToStart[]): Promise<Found[]> {
+async function find(db: Database, wakes: WakeSender, events: readonly EventToStart[]): Promise<Found[]> {
   const found = events.map((): Found => ({ matched: [], made: [], unnumbered: false }));
-  const behind = hintBehind(db);
+  const behind = wakeBehind(db);
   const rows = await makeRuns(db, events, behind);
   if (!rows) {
     // Created by the same call before its answer was lost, and its key freed since: look for each run.
@@ -168,7 +168,7 @@ async function find(db: Database, hints: Hints, events: readonly EventToStart[])
       event.unnumbered ||= claim_group === null;
     }
   }
-  if (!behind) hints.tell(rows.flatMap(({ made, claim_group }) => (made && claim_group !== null ? claim_group : [])));
+  if (!behind) wakes.send(rows.flatMap(({ made, claim_group }) => (made && claim_group !== null ? claim_group : [])));
   return found;
 }
 

@@ -13,9 +13,9 @@ import {
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
-import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 import type { Groups } from "../run/groups.js";
 import { append, create } from "./append-instances.js";
 import { LOADED, type LoadedRow, loadedOf, RECORD, type RecordRow, recordOf } from "./instance-row.js";
@@ -91,7 +91,7 @@ interface EventRow extends Pick<InstanceEvent, "kind" | "name" | "key" | "by" | 
 /** Other processes are woken for a deadline nearer than this: they look as often anyway. */
 const SOON_MS = 5_000;
 
-export function machineStore(db: Database, groups: Groups, hints: Hints): MachineStore {
+export function machineStore(db: Database, groups: Groups, wakes: WakeSender): MachineStore {
   return {
     async create(instances, { tx } = {}) {
       const answers = await create(db, groups, instances, tx);
@@ -130,7 +130,7 @@ export function machineStore(db: Database, groups: Groups, hints: Hints): Machin
     },
     async retryTimers(key) {
       const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
-      hints.tell(rows.map(({ claim_group }) => claim_group));
+      wakes.send(rows.map(({ claim_group }) => claim_group));
       return rows.length;
     },
     list: (filter, page) => list(db, filter, page),
@@ -143,8 +143,8 @@ export function machineStore(db: Database, groups: Groups, hints: Hints): Machin
   async function inform(woken: readonly RunGroup[], tx: Transaction | undefined): Promise<void> {
     if (woken.length === 0) return;
     const ids = new Set(await groups.ids(woken));
-    if (tx) await hints.tellInTransaction(tx, ids, false);
-    else hints.tell(ids);
+    if (tx) await wakes.sendInTransaction(tx, ids, false);
+    else wakes.send(ids);
   }
 }
 

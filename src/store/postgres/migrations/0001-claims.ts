@@ -4,7 +4,7 @@ import type { Dialect } from "../connection/dialect.js";
 
 // In a separate table, because few runs have one. The tokens in a run's journal show its other holders.
 export const claims = ({ schema: s }: Dialect) => `
-create table ${s}.taken_claims (
+create table ${s}.reclaimed_claims (
   run_id   uuid not null,
   epoch    bigint not null,
   owner    uuid not null,
@@ -18,5 +18,5 @@ create table ${s}.taken_claims (
   losses   int not null,
   primary key (run_id, epoch)
 );
-create index taken_claims_owner on ${s}.taken_claims (owner, at);
+create index reclaimed_claims_owner on ${s}.reclaimed_claims (owner, at);
 `;

@@ -10,8 +10,8 @@ import type { World } from "../../../kernel/world.js";
 import type { Attendance, Attendee } from "../../contract/node/attend.js";
 import type { Connections } from "../connection/connections.js";
 import { NOW, statement } from "../connection/dialect.js";
-import { channelOf, readCall, readHint } from "../connection/hints.js";
 import { KeptClient } from "../connection/kept-client.js";
+import { channelOf, readCall, readWake } from "../connection/wake-sender.js";
 import { PRESENCE_CLASS } from "./presence-sql.js";
 
 /** Locks belong to a database, not to a schema: counted from 1 in each, a node waited for that of another schema. */
@@ -67,7 +67,7 @@ class Presence {
       onOpened: () => {
         attendee.onPresence?.(true);
         // Work may have arrived while it did not listen.
-        attendee.onHint([]);
+        attendee.onWake([]);
       },
       onLost: () => attendee.onPresence?.(false),
     });
@@ -80,9 +80,9 @@ class Presence {
       attendee.onCalled?.(called);
       return;
     }
-    const { groupIds, news } = readHint(payload);
+    const { groupIds, news } = readWake(payload);
     if (news) attendee.onNews?.();
-    if (!news || groupIds.length > 0) attendee.onHint(groupIds);
+    if (!news || groupIds.length > 0) attendee.onWake(groupIds);
   }
 
   async #sayHere(client: pg.Client): Promise<void> {

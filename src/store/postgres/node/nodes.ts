@@ -163,8 +163,8 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
   if (outcome === "refused") return { outcome, by };
   if (outcome === "stopped") return { outcome };
   if (!dead || dead.length === 0) return { outcome, mode: { mode, overrides, drain }, reclaimed: [] };
-  if (node.takesBack === false) await db.run(endClaims, [dead]);
-  const reclaimed = node.takesBack === false ? [] : await reclaimFrom(db, dead, node.incarnation);
+  if (node.reclaims === false) await db.run(endClaims, [dead]);
+  const reclaimed = node.reclaims === false ? [] : await reclaimFrom(db, dead, node.incarnation);
   return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 

@@ -9,7 +9,7 @@ import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
-import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
+import { announceReady, countDown, READY, type Ready, TURN, takeTurn } from "../task/count-down.js";
 import { taskTree } from "../task/task-tree.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
@@ -154,7 +154,7 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
     await sleep(db.world, AGAIN_MS);
   }
   if (!row) return undefined;
-  await tellReady(db, row.ready);
+  await announceReady(db, row.ready);
   const woken = row.requested ?? row.notified;
   if (row.requested) db.onCalled([row.requested]);
   if (woken) await wakeRuns(db, [woken]);
@@ -165,7 +165,7 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
 async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
   const [row] = await db.run<TasksRow>(cancelTasks, values);
   const { running, requested, notified, left_lines, ready } = row!;
-  await tellReady(db, ready);
+  await announceReady(db, ready);
   db.onCalled(requested);
   const woken = [...notified, ...requested];
   if (woken.length > 0) await wakeRuns(db, woken);

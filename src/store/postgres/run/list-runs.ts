@@ -26,7 +26,7 @@ left join lateral (
 ) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
-  from ${s}.taken_claims k where k.run_id = r.id
+  from ${s}.reclaimed_claims k where k.run_id = r.id
 ) k`;
 
 const getRun = statement(

@@ -63,7 +63,7 @@ export const pruneRuns = statement("prune_runs", "Removes runs that ended a give
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))
 ), taken as (
-  delete from ${s}.taken_claims k where k.run_id = any(array(select id from gone))
+  delete from ${s}.reclaimed_claims k where k.run_id = any(array(select id from gone))
 ), deferred as (
   delete from ${s}.deferred_runs f where f.run_id = any(array(select id from gone))
 ), needs as (

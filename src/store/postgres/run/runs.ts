@@ -6,11 +6,11 @@ import type { Transaction } from "../../contract/transaction.js";
 import { claim } from "../claim/claim-runs.js";
 import { commit } from "../claim/commit.js";
 import { claims } from "../claim/read-claims.js";
-import { sweep } from "../claim/reclaim-expired.js";
+import { reclaimExpiredRuns } from "../claim/reclaim-expired.js";
 import { orphans, recover } from "../claim/recover-runs.js";
 import { renew } from "../claim/renew-claims.js";
 import type { Database } from "../connection/database.js";
-import type { Hints } from "../connection/hints.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 import { wake } from "../inbox/wake-parked.js";
 import { glance } from "../journal/peek-journals.js";
 import { admit, admitAfter } from "../limit/admit-runs.js";
@@ -30,17 +30,17 @@ import { reviewMisfits } from "./review-misfits.js";
 import { stopping } from "./stop-requests.js";
 import { transact } from "./transact.js";
 
-export function runStore(db: Database, groups: Groups, hints: Hints): RunStore {
+export function runStore(db: Database, groups: Groups, wakes: WakeSender): RunStore {
   const insertAlone = async (runs: readonly NewRun[]) => {
     const answers = await insert(db, groups, runs);
     const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
     await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
-    hints.tell(await groups.idsOf(runs, answers));
+    wakes.send(await groups.idsOf(runs, answers));
     return answers;
   };
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
     const answers = await insert(db, groups, runs, tx);
-    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), runs.some(isLimited));
+    await wakes.sendInTransaction(tx, await groups.idsOf(runs, answers), runs.some(isLimited));
     return answers;
   };
   return {
@@ -52,7 +52,7 @@ export function runStore(db: Database, groups: Groups, hints: Hints): RunStore {
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => commit(db, groups, commits),
-    sweepExpired: (options) => sweep(db, options),
+    reclaimExpired: (options) => reclaimExpiredRuns(db, options),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
     reviewMisfits: (review) => reviewMisfits(db, review),

@@ -4,9 +4,9 @@
 import type { Fire, FireAnswer } from "../../contract/schedule/schedules.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
-import type { Hints } from "../connection/hints.js";
 import { instant } from "../connection/instant.js";
 import { float8, int, oneOf, rowset, text, uuid } from "../connection/rowset.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 import type { KeyedRun } from "../key/run-keys.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
@@ -94,7 +94,12 @@ interface Row {
 }
 
 /** Checked before. */
-export async function fire(db: Database, groups: Groups, hints: Hints, fires: readonly Fire[]): Promise<FireAnswer[]> {
+export async function fire(
+  db: Database,
+  groups: Groups,
+  wakes: WakeSender,
+  fires: readonly Fire[],
+): Promise<FireAnswer[]> {
   const runs = fires.flatMap((one) => one.runs) as KeyedRun[];
   const values = async () => fireColumns(await place(groups, runs), fires);
   const rows = await db.run<Row>(fireSchedules, values);
@@ -105,7 +110,7 @@ export async function fire(db: Database, groups: Groups, hints: Hints, fires: re
     db,
     started.filter(isLimited).map(({ id }) => id),
   );
-  hints.tell(await groups.ids(started.map(({ group }) => group)));
+  wakes.send(await groups.ids(started.map(({ group }) => group)));
   return fires.map(({ scheduleId, runs: mine }): FireAnswer => {
     const runIds = mine.filter(({ id }) => there.has(id)).map(({ id }) => id);
     return moved.has(scheduleId) || runIds.length > 0 ? { outcome: "fired", runIds } : { outcome: "moved" };

@@ -8,9 +8,9 @@ import type {
 } from "../../contract/schedule/schedules.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
-import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
 import { type Columns, IDS, rowset, text, uuid } from "../connection/rowset.js";
+import type { WakeSender } from "../connection/wake-sender.js";
 import type { Groups } from "../run/groups.js";
 import { fire } from "./fire-schedules.js";
 
@@ -130,7 +130,7 @@ interface Row {
   seen_at: number;
 }
 
-export function scheduleStore(db: Database, groups: Groups, hints: Hints): ScheduleStore {
+export function scheduleStore(db: Database, groups: Groups, wakes: WakeSender): ScheduleStore {
   return {
     declare: (declaration) => declare(db, declaration),
     async due(ids) {
@@ -138,7 +138,7 @@ export function scheduleStore(db: Database, groups: Groups, hints: Hints): Sched
       const { now, next_ms } = rows[0]!;
       return { now, schedules: recordsOf(rows), nextMs: next_ms } satisfies DueSchedules;
     },
-    fire: (fires) => fire(db, groups, hints, fires),
+    fire: (fires) => fire(db, groups, wakes, fires),
     async list(env) {
       const rows = await db.run<Row>(listSchedules, [env]);
       return { now: rows[0]!.now, schedules: recordsOf(rows) };

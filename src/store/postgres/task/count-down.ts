@@ -34,7 +34,7 @@ export const READY =
 
 export type Ready = readonly (readonly [runId: string, group: number, state: "waiting" | "held"])[] | null;
 
-export async function tellReady(db: Database, ready: Ready): Promise<void> {
+export async function announceReady(db: Database, ready: Ready): Promise<void> {
   if (!ready) return;
   db.onWork(ready.flatMap(([, group, state]) => (state === "waiting" ? group : [])));
   await admitAfter(

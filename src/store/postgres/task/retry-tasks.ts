@@ -5,7 +5,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { IDS } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
-import { type Ready, tellReady } from "./count-down.js";
+import { announceReady, type Ready } from "./count-down.js";
 import { isTask, taskTree } from "./task-tree.js";
 
 /**
@@ -70,5 +70,5 @@ select (select jsonb_agg(jsonb_build_array(id, claim_group, state)) from o where
 
 export async function reopen(db: Database, runIds: readonly string[], by: string, callId: string): Promise<void> {
   const [row] = await db.run<{ ready: Ready }>(retryTasks, [...IDS.arrays(runIds), by, callId]);
-  await tellReady(db, row!.ready);
+  await announceReady(db, row!.ready);
 }

@@ -154,7 +154,7 @@ export const renewCases = cases("renewals", {
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     same(await s.store.runs.renew([claim], LONG_MS), [{ outcome: "held", inboxSeq: 0 }], "answer");
-    const swept = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    const swept = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     same(
       swept.filter(({ runId }) => runId === claim.runId),
       [],
@@ -183,7 +183,7 @@ export const renewCases = cases("renewals", {
   "lost when another node took over, and the new lease is not changed": async (s) => {
     const old = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const next = await s.claimOne({ owner: s.token() });
     const before = await s.run(next.runId);
     same(await s.store.runs.renew([old], 9 * LONG_MS), [{ outcome: "lost" }], "the old holder");

@@ -21,7 +21,7 @@ import {
 async function takenOver(s: Scene) {
   const old = await s.start({}, { leaseMs: SHORT_MS });
   await s.advance(PAST_MS);
-  await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+  await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
   return { old, next: await s.claimOne({ owner: s.token() }) };
 }
 
@@ -89,7 +89,7 @@ export const commitCases = cases("commits", {
   "a holder who was swept and not replaced has lost": async (s) => {
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     same(await s.commit(claim, [append("a")]), { outcome: "lost" }, "answer");
   },
 

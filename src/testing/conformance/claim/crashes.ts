@@ -17,9 +17,9 @@ async function node(s: Scene, name = "one"): Promise<string> {
 /** Reclaims in the whole store, page by page; returns what was reclaimed of these, in their order. */
 async function sweep(s: Scene, runIds: readonly string[], limit = 1000): Promise<readonly Reclaimed[]> {
   const swept: Reclaimed[] = [];
-  for (let page = [...(await s.store.runs.sweepExpired({ env: s.env, limit }))]; page.length > 0; ) {
+  for (let page = [...(await s.store.runs.reclaimExpired({ env: s.env, limit }))]; page.length > 0; ) {
     swept.push(...page);
-    page = [...(await s.store.runs.sweepExpired({ env: s.env, limit }))];
+    page = [...(await s.store.runs.reclaimExpired({ env: s.env, limit }))];
   }
   return runIds.map((id) =>
     some(

@@ -26,10 +26,10 @@ const claimBy = (s: Scene, owner: string, leaseMs = LONG_MS) =>
 
 /** Without the times, which differ. */
 const told = (claims: readonly ClaimRecord[]) =>
-  claims.map(({ epoch, holder, takenBack }) => ({
+  claims.map(({ epoch, holder, reclaimed }) => ({
     epoch,
     holder,
-    takenBack: takenBack && { by: takenBack.by, outcome: takenBack.outcome },
+    reclaimed: reclaimed && { by: reclaimed.by, outcome: reclaimed.outcome },
   }));
 
 export const holderCases = cases("holders", {
@@ -44,18 +44,18 @@ export const holderCases = cases("holders", {
     const stranger = s.token();
     await claimBy(s, stranger, SHORT_MS);
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const last = await claimBy(s, bob.incarnation);
     const claims = await s.store.runs.claims(id, { limit: 10 });
     const unknown = { incarnation: stranger, identity: null, name: null };
     const all = [
-      { epoch: 1, holder: ann, takenBack: null },
-      { epoch: 2, holder: bob, takenBack: { by: ann, outcome: "waiting" } },
-      { epoch: 3, holder: unknown, takenBack: { by: null, outcome: "waiting" } },
-      { epoch: 4, holder: bob, takenBack: null },
+      { epoch: 1, holder: ann, reclaimed: null },
+      { epoch: 2, holder: bob, reclaimed: { by: ann, outcome: "waiting" } },
+      { epoch: 3, holder: unknown, reclaimed: { by: null, outcome: "waiting" } },
+      { epoch: 4, holder: bob, reclaimed: null },
     ];
     same(told(claims), all, "claims");
-    holds(claims[1]!.takenBack!.at < claims[2]!.takenBack!.at, "one after the other");
+    holds(claims[1]!.reclaimed!.at < claims[2]!.reclaimed!.at, "one after the other");
     same(told(await s.store.runs.claims(id, { limit: 2 })), all.slice(2), "the last two");
     await s.accept(last, [complete]);
     same(told(await s.store.runs.claims(id, { limit: 10 })), all, "ended");
@@ -87,8 +87,8 @@ export const holderCases = cases("holders", {
     same(
       told(await s.store.runs.claims(id, { limit: 10 })),
       [
-        { epoch: 1, holder: { incarnation: first, ...holder }, takenBack: byStart },
-        { epoch: 2, holder: { incarnation: second, ...holder }, takenBack: byHand },
+        { epoch: 1, holder: { incarnation: first, ...holder }, reclaimed: byStart },
+        { epoch: 2, holder: { incarnation: second, ...holder }, reclaimed: byHand },
       ],
       "claims",
     );

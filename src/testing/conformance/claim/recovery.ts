@@ -17,7 +17,7 @@ async function orphan(s: Scene, options: Parameters<Scene["start"]>[0] = {}): Pr
 const declared = (s: Scene, recovery: Recovery) => s.declare([{ group: s.group(), limits: [], recovery }]);
 
 async function sweep(s: Scene, runId: string) {
-  const swept = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+  const swept = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
   return swept.find((one) => one.runId === runId);
 }
 

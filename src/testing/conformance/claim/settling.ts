@@ -68,7 +68,7 @@ export const settlingCases = cases("settling", {
   "a failure undoes only its own crash": async (s) => {
     const first = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const claim = await s.claimOne();
     same(claim.crashes, 2, "crashes after a crash");
     await s.accept(claim, [retry(0)]);
@@ -78,7 +78,7 @@ export const settlingCases = cases("settling", {
   "progress sets the crashes back (S17)": async (s) => {
     await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const claim = await s.claimOne();
     await s.accept(claim, [append("a")]);
     matches(await s.run(claim.runId), { crashes: 0, state: "running" }, "record");

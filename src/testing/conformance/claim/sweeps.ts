@@ -6,7 +6,7 @@ import { complete, LONG_MS, PAST_MS, park, type Scene, SHORT_MS } from "../scene
 
 /** Reclaims in the whole store and returns what was reclaimed in this scene. */
 async function sweep(s: Scene, limit = 1000) {
-  const swept = await s.store.runs.sweepExpired({ env: s.env, limit });
+  const swept = await s.store.runs.reclaimExpired({ env: s.env, limit });
   holds(swept.length <= limit, "a sweep takes no more than its limit");
   const mine = await Promise.all(swept.map(async ({ runId }) => (await s.store.runs.get(runId))?.group.env === s.env));
   return swept.filter((_, i) => mine[i]);

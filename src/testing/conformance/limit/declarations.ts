@@ -104,7 +104,7 @@ export const declarationCases = cases("declarations", {
     const orphans = await s.store.runs.orphans({ env: s.env, staleMs: 0, limit: 10 });
     const policies = new Map(orphans.map(({ runId, recovery }) => [runId, recovery]));
     same([policies.get(said.id), policies.get(unsaid.id)], ["resume", "fail"], "orphans");
-    const swept = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    const swept = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const outcomeOf = (id: string) =>
       some(
         swept.find(({ runId }) => runId === id),

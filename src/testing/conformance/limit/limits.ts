@@ -141,7 +141,7 @@ export const limitCases = cases("limits", {
     same(await s.store.runs.admit({ runIds: [first] }), 0, "admitted after handing back");
     await s.claimOne({ leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     same(await s.store.runs.admit({ runIds: [first] }), 0, "admitted after the sweep");
     same(await states(s, [first, second]), ["waiting", "held"], "states");
   },
@@ -152,7 +152,7 @@ export const limitCases = cases("limits", {
     await s.claimOne({ leaseMs: SHORT_MS });
     const [fails, waits, last] = (await insertAll(s, 3, ...limits)) as [string, string, string];
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     same(await s.store.runs.admit({ runIds: [dies.id] }), 1, "after the death");
     await s.accept(await s.claimOne(), [fail()]);
     same(await s.store.runs.admit({ runIds: [fails] }), 1, "after the failure");

@@ -58,7 +58,7 @@ export const overflowCases = cases("overflow", {
       await s.claimOne({ leaseMs: SHORT_MS });
       await s.advance(PAST_MS);
       await s.wakeLeftovers();
-      await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+      await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
       await s.store.runs.admit({ runIds: [parked.runId, lost.id] });
       same(await states(s, [parked.runId, lost.id]), ["held", "waiting"], `${overflow}: woken and recovered`);
       await s.accept(await s.claimOne(), [handBack]);

@@ -99,7 +99,7 @@ export const deferredCases = cases("deferred runs", {
     const claim = await s.claimOne({ leaseMs: SHORT_MS });
     same(claim.deferredBy, "host-1", "claim");
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     await s.claimOne({ owner: s.token() });
     const after = some((await s.run(run.id)).deferred, "deferral");
     same([after.takenBy, after.takenAt !== null], [s.owner, true], "taken");

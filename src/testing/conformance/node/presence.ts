@@ -32,7 +32,7 @@ async function register(s: Scene, options: Partial<NodeRegistration> = {}): Prom
 /** A node that attends and holds a run whose lease is far from over. Null: this store sees no presence. */
 async function open(s: Scene, options: Partial<NodeRegistration> = {}): Promise<Holder | null> {
   const node = await register(s, options);
-  const attendance = await s.store.attend({ incarnation: node.incarnation, onHint: () => {} });
+  const attendance = await s.store.attend({ incarnation: node.incarnation, onWake: () => {} });
   const claim = await s.start({}, { owner: node.incarnation, leaseMs: LONG_MS });
   if (attendance.seen) return { node, claim, attendance };
   await attendance.leave();
@@ -139,7 +139,7 @@ export const presenceCases = cases("presence", {
     await vanish(s, holder);
     await register(s);
     await s.advance(PAST_GRACE_MS);
-    const back = await s.store.attend({ incarnation, onHint: () => {} });
+    const back = await s.store.attend({ incarnation, onWake: () => {} });
     same(await taken(s), [], "back");
     await back.leave();
     await s.advance(NOTICED_MS);
@@ -175,7 +175,7 @@ export const presenceCases = cases("presence", {
     await vanish(s, holder);
     const { identity, incarnation: owner } = holder.node;
     const last = { incarnation: s.token(), identity, name: "two", env: s.env, stack: null, build: null };
-    matches(await s.store.nodes.register({ ...last, takesBack: false }), { reclaimed: [] }, "answer");
+    matches(await s.store.nodes.register({ ...last, reclaims: false }), { reclaimed: [] }, "answer");
     matches(await s.run(runId), { state: "running", owner, epoch }, "record");
     const orphans = await s.store.runs.orphans({ env: s.env, staleMs: 0, limit: 10 });
     same(

@@ -77,7 +77,7 @@ export const cancelCases = cases("cancel", {
     const incarnation = s.id();
     const attendance = await store.attend({
       incarnation,
-      onHint: () => {},
+      onWake: () => {},
       onCalled: (runIds) => calls.push(...runIds),
     });
     const claim = await s.start();

@@ -66,7 +66,7 @@ export const misfitCases = cases("misfits", {
     await s.insert();
     await s.claim({ owner: two.owner, leaseMs: SHORT_MS });
     await s.advance(2 * SHORT_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     const claim = await claimOneAs(s, one);
     same(claim.crashes, 2, "before");
     await s.accept(claim, [misfit("v1")]);

@@ -156,7 +156,7 @@ export const childCases = cases("children", {
     const [dying] = await claimChildren(s, SHORT_MS);
     const other = some((await s.store.runs.list({ env: s.env, program: "child" }, { limit: 10 })).runs, "children");
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     for (const { id } of other) matches(await s.run(id), { state: "dead" }, "child");
     same(new Set((await news(s, parent.runId)).map(([, , name]) => name)), new Set(["dead"]), "news of the dead");
     same(dying?.parentId, parent.runId, "parent");

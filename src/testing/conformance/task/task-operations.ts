@@ -43,7 +43,7 @@ export const taskOperationCases = cases("tasks", {
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.store.runs.pause(claim.runId, ME);
     await s.advance(PAST_MS);
-    const reclaimed = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    const reclaimed = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     matches(
       reclaimed.find(({ runId }) => runId === claim.runId),
       { outcome: "paused" },
@@ -193,7 +193,7 @@ export const taskOperationCases = cases("tasks", {
     await s.advance(1);
     await s.claimOne({ leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead");
     const call = { by: "me", callId: s.token(), fromStart: true };
     same(await s.store.runs.retry([parent.runId], call), [{ outcome: "retried" }], "answer");

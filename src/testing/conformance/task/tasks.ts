@@ -91,7 +91,7 @@ export const taskCases = cases("tasks", {
     const { parent, ids } = await family(s, [[], [0]], { crashLimit: 1 });
     await one(s, SHORT_MS);
     await s.advance(PAST_MS);
-    const reclaimed = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    const reclaimed = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     matches(
       reclaimed.find(({ runId }) => runId === ids[0]),
       { outcome: "dead" },
@@ -110,7 +110,7 @@ export const taskCases = cases("tasks", {
       const fan = await next(s, itemFirst ? late : early);
       same((await next(s, itemFirst ? early : late)).runId, item.id, "the item is claimed after it");
       await s.advance(2 * PAST_MS);
-      const reclaimed = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+      const reclaimed = await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
       const died = reclaimed.filter(({ runId }) => runId === item.id || runId === fan.runId);
       same(
         died.map(({ runId, outcome }) => [runId === item.id, outcome]),
@@ -135,7 +135,7 @@ export const taskCases = cases("tasks", {
     await s.accept(await one(s), [retry(0)]);
     await one(s, SHORT_MS);
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
     matches(await s.run(some(ids[1], "behind")), { state: "blocked", pending: 1 }, "behind");
   },
 

@@ -39,22 +39,22 @@ export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
   return orphansOf(tables, ({ leaseUntilUs }) => leaseUntilUs <= atUs);
 }
 
-export function sweepExpired(
+export function reclaimExpired(
   tables: Tables,
   { env, limit }: { readonly env: string; readonly limit: number },
 ): readonly Reclaimed[] {
   const rows = expiredSince(tables, tables.nowUs()).filter(({ group }) => group.env === env);
-  return takeBackRows(tables, rows.slice(0, Math.max(limit, 0)), null);
+  return reclaimRows(tables, rows.slice(0, Math.max(limit, 0)), null);
 }
 
 /** With the policies their programs declared. */
-export function takeBackRows(tables: Tables, rows: readonly ExpiredRow[], by: string | null): readonly Reclaimed[] {
-  return takeBack(tables, rows, { by, policyOf: declared(tables) });
+export function reclaimRows(tables: Tables, rows: readonly ExpiredRow[], by: string | null): readonly Reclaimed[] {
+  return reclaimRow(tables, rows, { by, policyOf: declared(tables) });
 }
 
 /** Reclaims everything these owners hold. */
-export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>, by: string): readonly Reclaimed[] {
-  return takeBackRows(tables, heldBy(tables, owners), by);
+export function reclaimFrom(tables: Tables, owners: ReadonlySet<string>, by: string): readonly Reclaimed[] {
+  return reclaimRows(tables, heldBy(tables, owners), by);
 }
 
 /** Marks their runs as orphans, to be decided on one by one. */
@@ -81,7 +81,7 @@ interface Sweep {
  * Parents of ended runs are notified when all are settled. Tasks that are to end come after that, one by one: if a task
  * and a task of its own die together, each is counted and reported while the other still lives.
  */
-export function takeBack(tables: Tables, rows: readonly ExpiredRow[], { by, policyOf }: Sweep): readonly Reclaimed[] {
+export function reclaimRow(tables: Tables, rows: readonly ExpiredRow[], { by, policyOf }: Sweep): readonly Reclaimed[] {
   const nowUs = tables.nowUs();
   const judged = rows.map((row) => ({ row, verdict: verdictOn(tables, row, policyOf(row)) }));
   const taken = new Map<ExpiredRow, Reclaimed>();

@@ -1,11 +1,11 @@
-// With one active sweeper, the node that holds this lease reclaims; when it dies, another gets the lease.
+// With one active reclaimer, the node that holds this lease reclaims; when it dies, another gets the lease.
 
 import type { World } from "../../kernel/world.js";
 import type { LeaseFence, LeaseStore } from "../../store/contract/lease/leases.js";
 import type { Telemetry } from "../../telemetry/bus.js";
 import type { EngineEvents } from "../events.js";
 
-const KEY = "holdfast.sweeper";
+const KEY = "holdfast.reclaimer";
 
 export interface SweeperLeaseOptions {
   readonly leases: LeaseStore;
@@ -16,7 +16,7 @@ export interface SweeperLeaseOptions {
   readonly leaseMs: number;
 }
 
-export class SweeperLease {
+export class ReclaimerLease {
   readonly #options: SweeperLeaseOptions;
   #fence: LeaseFence | null = null;
 
@@ -24,7 +24,7 @@ export class SweeperLease {
     this.#options = options;
   }
 
-  /** Whether this node is the sweeper for this round. */
+  /** Whether this node is the reclaimer for this round. */
   async hold(): Promise<boolean> {
     const { leases, leaseMs } = this.#options;
     if (this.#fence && (await leases.renew(this.#fence, leaseMs))) return true;
@@ -47,7 +47,7 @@ export class SweeperLease {
   #become(fence: LeaseFence | null): void {
     const changed = (this.#fence === null) !== (fence === null);
     this.#fence = fence;
-    if (changed) this.#options.bus.emit("sweeper.changed", { active: fence !== null });
+    if (changed) this.#options.bus.emit("reclaimer.changed", { active: fence !== null });
   }
 }
 
@@ -55,13 +55,13 @@ interface Sweeping extends Pick<SweeperLeaseOptions, "world" | "bus" | "env"> {
   readonly store: { readonly leases: LeaseStore };
   readonly settings: { readonly housekeepingMs: number };
   readonly incarnation: string;
-  readonly sweeper: "every" | "one" | "off";
+  readonly reclaimer: "every" | "one" | "off";
 }
 
 /** Null: this node needs no lease to reclaim, or never does. */
-export function sweeperLease({ store, settings, incarnation, sweeper, ...rest }: Sweeping): SweeperLease | null {
-  if (sweeper !== "one") return null;
+export function reclaimerLease({ store, settings, incarnation, reclaimer, ...rest }: Sweeping): ReclaimerLease | null {
+  if (reclaimer !== "one") return null;
   const { world, bus, env } = rest;
   const leaseMs = 3 * settings.housekeepingMs;
-  return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
+  return new ReclaimerLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
 }

@@ -1,4 +1,4 @@
-// One active sweeper: of several nodes one reclaims the runs of dead nodes; when it dies, another does.
+// One active reclaimer: of several nodes one reclaims the runs of dead nodes; when it dies, another does.
 
 import { expect, test } from "vitest";
 import type { Node } from "../../src/node/create-node.js";
@@ -34,15 +34,15 @@ onBothStores((bench) => {
     };
     const nodes = new Map<string, Node>();
     for (const name of ["a", "b", "c"]) nodes.set(name, await open(name));
-    const sweepers = new Set<string>();
+    const reclaimers = new Set<string>();
     for (let i = 0; i < 4; i++) {
       const lost = await loseRun();
       await expect.poll(() => reclaimed.some(({ runId }) => runId === lost), { timeout: 10_000 }).toBe(true);
-      sweepers.add(reclaimed.at(-1)!.by);
+      reclaimers.add(reclaimed.at(-1)!.by);
       await bench.store.runs.cancel(lost, { by: "test" });
     }
-    expect([...sweepers]).toHaveLength(1);
-    const [first] = [...sweepers] as [string];
+    expect([...reclaimers]).toHaveLength(1);
+    const [first] = [...reclaimers] as [string];
 
     await nodes.get(first)!.stop();
     const next = await loseRun();
@@ -54,28 +54,28 @@ onBothStores((bench) => {
     for (const node of nodes.values()) await node.stop();
   });
 
-  test("a sweeper that dies is replaced by another when its lease expires, not before", async () => {
-    const request = { env: "default", key: "holdfast.sweeper", owner: "dead", token: crypto.randomUUID() };
+  test("a reclaimer that dies is replaced by another when its lease expires, not before", async () => {
+    const request = { env: "default", key: "holdfast.reclaimer", owner: "dead", token: crypto.randomUUID() };
     const answer = await bench.store.leases.acquire({ ...request, leaseMs: 1_200 });
     expect(answer.outcome).not.toBe("busy");
-    const { leaseUntil } = (await bench.store.leases.get("default", "holdfast.sweeper"))!;
+    const { leaseUntil } = (await bench.store.leases.get("default", "holdfast.reclaimer"))!;
     const node = await bench.open({ programs: [], recovery: { reclaim: "one" }, timing: { housekeeping: HOUSE_MS } });
-    const took = new Promise((resolve) => node.on("sweeper.changed", resolve));
+    const took = new Promise((resolve) => node.on("reclaimer.changed", resolve));
     const lost = await loseRun();
     const reclaimed = new Promise((resolve) => node.on("run.reclaimed", resolve));
     expect(await took).toMatchObject({ active: true });
     expect(await reclaimed).toMatchObject({ runId: lost });
-    const lease = (await bench.store.leases.get("default", "holdfast.sweeper"))!;
+    const lease = (await bench.store.leases.get("default", "holdfast.reclaimer"))!;
     expect(lease).toMatchObject({ owner: node.incarnation, attempt: 2 });
     expect(lease.acquiredAt).toBeGreaterThanOrEqual(leaseUntil);
     await bench.store.runs.cancel(lost, { by: "test" });
     await node.stop();
-    expect(await bench.store.leases.get("default", "holdfast.sweeper")).toMatchObject({ state: "done" });
+    expect(await bench.store.leases.get("default", "holdfast.reclaimer")).toMatchObject({ state: "done" });
   });
 
   test("anything but every and one is refused", async () => {
-    const sweeper = "two" as unknown as "one";
-    await expect(bench.open({ programs: [], recovery: { reclaim: sweeper } })).rejects.toMatchObject({
+    const reclaimer = "two" as unknown as "one";
+    await expect(bench.open({ programs: [], recovery: { reclaim: reclaimer } })).rejects.toMatchObject({
       path: "recovery.reclaim",
     });
   });

@@ -1,4 +1,4 @@
-// A sweeper is killed at any moment: every run is either still held or waits, and the next reclaim finishes.
+// A reclaimer is killed at any moment: every run is either still held or waits, and the next reclaim finishes.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const PAGE = 25;
 const lost = group("lost");
 let database: Database;
 let store: PostgresStore;
-const sweepers = new Set<ChildProcess>();
+const reclaimers = new Set<ChildProcess>();
 
 beforeAll(async () => {
   database = await Database.start();
@@ -22,23 +22,23 @@ beforeAll(async () => {
   await store.migrate();
 }, 60_000);
 afterEach(async () => {
-  for (const child of sweepers) child.kill("SIGKILL");
-  sweepers.clear();
+  for (const child of reclaimers) child.kill("SIGKILL");
+  reclaimers.clear();
 });
 afterAll(async () => {
   await store.close();
   await database.stop({ keep: false });
 });
 
-async function sweeper(limit: number): Promise<ChildProcess> {
+async function reclaimer(limit: number): Promise<ChildProcess> {
   const child = fork(
-    compiled(join(import.meta.dirname, "sweeper.child.ts")),
+    compiled(join(import.meta.dirname, "reclaimer.child.ts")),
     [database.url, "holdfast", String(limit)],
     {
       execArgv: [],
     },
   );
-  sweepers.add(child);
+  reclaimers.add(child);
   await once(child, "message");
   return child;
 }
@@ -48,12 +48,12 @@ async function killed(child: ChildProcess): Promise<void> {
   const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
   child.kill("SIGKILL");
   await gone;
-  sweepers.delete(child);
+  reclaimers.delete(child);
 }
 
 /** Claimed by a node that is gone, with expired leases. */
 async function loseRuns(count: number): Promise<void> {
-  await database.query("truncate holdfast.runs, holdfast.taken_claims");
+  await database.query("truncate holdfast.runs, holdfast.reclaimed_claims");
   await store.runs.insert(newRuns(count, { group: lost, crashLimit: 5 }));
   const groupIds = await store.runs.groupIds([lost]);
   for (let left = count; left > 0; left -= 500) {
@@ -78,7 +78,7 @@ async function census(): Promise<{ free: number; held: number; neither: number }
 async function sweepAll(): Promise<void> {
   const swept = new Set<string>();
   for (;;) {
-    const reclaimed = await store.runs.sweepExpired({ env: "test", limit: 500 });
+    const reclaimed = await store.runs.reclaimExpired({ env: "test", limit: 500 });
     if (reclaimed.length === 0) return;
     for (const { runId } of reclaimed) {
       expect(swept.has(runId)).toBe(false);
@@ -98,12 +98,12 @@ async function dawdling(id: string | null, seconds: number): Promise<void> {
 
 const hurry = () => database.query("drop trigger zz_dawdle on holdfast.runs");
 
-test("four sweepers race and are killed one after the other: no run is lost between two statements", {
+test("four reclaimers race and are killed one after the other: no run is lost between two statements", {
   timeout: 90_000,
 }, async () => {
   await loseRuns(RUNS);
   await dawdling(null, 0.001);
-  const racing = await Promise.all(Array.from({ length: 4 }, () => sweeper(PAGE)));
+  const racing = await Promise.all(Array.from({ length: 4 }, () => reclaimer(PAGE)));
   let swept = 0;
   for (const one of racing) {
     await expect
@@ -124,7 +124,7 @@ test("four sweepers race and are killed one after the other: no run is lost betw
 async function stuckSweep(): Promise<ChildProcess> {
   await loseRuns(100);
   await dawdling(await lastId(), 60);
-  const child = await sweeper(500);
+  const child = await reclaimer(500);
   const asleep = async () => {
     const text = "select pid from pg_stat_activity where wait_event = 'PgSleep'";
     return (await database.query(text)).length;
@@ -140,16 +140,16 @@ async function lastId(): Promise<string> {
   return row!.id;
 }
 
-test("a sweeper killed in the middle of its statement has changed nothing, and another does all of it", {
+test("a reclaimer killed in the middle of its statement has changed nothing, and another does all of it", {
   timeout: 60_000,
 }, async () => {
   const child = await stuckSweep();
   expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
-  expect(await store.runs.sweepExpired({ env: "test", limit: 500 }), "what another has locked").toEqual([]);
+  expect(await store.runs.reclaimExpired({ env: "test", limit: 500 }), "what another has locked").toEqual([]);
   await killed(child);
   await hurry();
   expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
-  expect(await store.runs.sweepExpired({ env: "test", limit: 500 })).toHaveLength(100);
+  expect(await store.runs.reclaimExpired({ env: "test", limit: 500 })).toHaveLength(100);
   expect(await census()).toEqual({ free: 100, held: 0, neither: 0 });
 });
 

@@ -11,7 +11,7 @@ export function sweepCounts(reclaimed: readonly Reclaimed[], seen: number): Swee
 }
 
 /** Reports what this node reclaimed, by whatever way. */
-export function tellReclaimed(bus: Telemetry<EngineEvents>, reclaimed: readonly Reclaimed[]): void {
+export function reportReclaimed(bus: Telemetry<EngineEvents>, reclaimed: readonly Reclaimed[]): void {
   for (const one of reclaimed) bus.emit("run.reclaimed", one);
   if (reclaimed.length > 0) {
     bus.emit("recovery.sweep", { ...sweepCounts(reclaimed, reclaimed.length), staleAfterMs: 0 });

@@ -13,7 +13,7 @@ import { tasksOf, taskTree } from "./task-tree.js";
 const TRIED_AGAIN: readonly RunState[] = ["failed", "dead", "quarantined", "cancelled"];
 
 /** Failed and cancelled tasks, and the skipped ones behind them; what each waits for is counted again. */
-export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, callId }: RetryCall, nowUs: number): void {
+export function retryTasks(tables: Tables, roots: readonly RunRow[], { by, callId }: RetryCall, nowUs: number): void {
   const tree = [...new Set(roots.flatMap((root) => taskTree(tables, root)))];
   const tasks = tree.filter((row) => !roots.includes(row));
   const opened = new Set(tasks.filter(({ state }) => TRIED_AGAIN.includes(state)));

@@ -14,8 +14,8 @@ const MOST_GROUPS = 200;
 const LEFT = "holdfast.hint";
 const ANY = "any";
 
-/** An expression that leaves the groups of a query with one column to be woken right behind: see `hintBehind`. */
-export const leaveHint = (groups: string) => `set_config('${LEFT}', (
+/** An expression that leaves the groups of a query with one column to be woken right behind: see `wakeBehind`. */
+export const leaveWake = (groups: string) => `set_config('${LEFT}', (
     select case when count(distinct g) > ${MOST_GROUPS} then '${ANY}' else coalesce(string_agg(distinct g::text, ','), '') end
     from (${groups}) as x(g)), false)`;
 
@@ -47,7 +47,7 @@ from (select current_setting('${LEFT}', true) as hint offset 0) x where hint <> 
 );
 
 /** The wake to send after a statement that stores its groups; null: the caller reports the groups afterwards, by `onWork`. */
-export function hintBehind(db: Database): Behind | null {
+export function wakeBehind(db: Database): Behind | null {
   return db.notifies && db.pipelined ? { statement: wakeLeft, values: [channelOf(db.dialect.schema)] } : null;
 }
 
@@ -77,13 +77,13 @@ export function readCall(payload: string): readonly string[] | null {
 }
 
 /** No groups and no news: look at any group. */
-export function readHint(payload: string): { readonly groupIds: readonly number[]; readonly news: boolean } {
+export function readWake(payload: string): { readonly groupIds: readonly number[]; readonly news: boolean } {
   const news = payload.startsWith(NEWS);
   const groups = news ? payload.slice(NEWS.length) : payload;
   return { groupIds: groups === "" ? [] : groups.split(",").map(Number), news };
 }
 
-export class Hints {
+export class WakeSender {
   readonly #db: Database;
   readonly #channel: string;
   #pending = new Set<number>();
@@ -102,8 +102,8 @@ export class Hints {
     this.#channel = channelOf(db.dialect.schema);
     db.wakeups.on("called", (runIds) => this.call(runIds));
     db.wakeups.on("work", (groupIds, inMs) => {
-      this.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
-      for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) this.tellIn(inMs[i]!, id);
+      this.send(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
+      for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) this.sendIn(inMs[i]!, id);
     });
   }
 
@@ -112,9 +112,9 @@ export class Hints {
     return this.#db.pooled || !this.#on ? this.#attendees : [];
   }
 
-  tell(groupIds: Iterable<number>): void {
+  send(groupIds: Iterable<number>): void {
     const ids = [...groupIds];
-    if (ids.length > 0) for (const { onHint } of this.#deaf) onHint(ids);
+    if (ids.length > 0) for (const { onWake } of this.#deaf) onWake(ids);
     if (!this.#on) return;
     for (const id of ids) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
@@ -134,12 +134,12 @@ export class Hints {
   }
 
   /** Something is left for housekeeping, on any node. */
-  tellNews(): void {
+  sendNews(): void {
     if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(wakeNodes, [this.#channel, NEWS])));
   }
 
   /** In `inMs`, for runs that may start then; times that are close are joined. */
-  tellIn(inMs: number, groupId: number): void {
+  sendIn(inMs: number, groupId: number): void {
     const { world } = this.#db;
     const step = Math.ceil((world.monotonicNow() + inMs) / LATER_STEP_MS);
     const known = this.#later.get(step);
@@ -148,7 +148,7 @@ export class Hints {
     const groups = new Set([groupId]);
     const cancel = world.after(step * LATER_STEP_MS - world.monotonicNow(), () => {
       this.#later.delete(step);
-      this.tell(groups);
+      this.send(groups);
     });
     this.#later.set(step, { groups, cancel });
   }
@@ -159,7 +159,7 @@ export class Hints {
   }
 
   /** In the caller's transaction: delivered when it commits. `news`: there is something for housekeeping. */
-  async tellInTransaction(tx: Transaction, groupIds: Iterable<number>, news: boolean): Promise<void> {
+  async sendInTransaction(tx: Transaction, groupIds: Iterable<number>, news: boolean): Promise<void> {
     if (!this.#on) return;
     const payload = `${news ? NEWS : ""}${payloadOf(new Set(groupIds))}`;
     await this.#db.run(wakeIn, [this.#channel, payload], { tx });

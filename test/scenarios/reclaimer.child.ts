@@ -9,5 +9,5 @@ process.send!("ready");
 process.on("uncaughtException", () => process.exit(1));
 for (;;) {
   await store.reclaim({ incarnation, env: "test", watchedMs: 60_000, troubled: false, limit: Number(limit) });
-  await store.runs.sweepExpired({ env: "test", limit: Number(limit) });
+  await store.runs.reclaimExpired({ env: "test", limit: Number(limit) });
 }
