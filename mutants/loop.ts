@@ -7,6 +7,12 @@ const TEST: readonly Killer[] = [{ file: "test/kernel/loop.test.ts" }];
 
 export const loop: readonly Mutant[] = [
   {
+    name: "a wake that comes when the pause is overdue is forgotten",
+    breaks: "L1",
+    edits: [{ file: LOOP, find: " || this.#wakeAt <= begunAt", put: "" }],
+    killedBy: TEST,
+  },
+  {
     name: "a wake during a round is forgotten",
     breaks: "L1",
     edits: [

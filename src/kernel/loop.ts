@@ -22,7 +22,7 @@ export interface Pause {
 type MaybePause = number | Pause | void;
 
 export interface RoundStart {
-  /** A wake made the pause shorter. */
+  /** There was a wake whose time has come, also one that came when the pause was already overdue. */
   readonly isWoken: boolean;
   /** How much later than planned the round begins; negative after a wake. */
   readonly lateMs: number;
@@ -110,7 +110,8 @@ export class Loop {
         if (leftMs > 0) await this.#sleep(leftMs);
         if (this.isStopped) return;
         const plannedAt = this.#pausedAt + this.#pause.ms;
-        const start = { isWoken: this.#wakeAt < plannedAt, lateMs: world.monotonicNow() - plannedAt };
+        const begunAt = world.monotonicNow();
+        const start = { isWoken: this.#wakeAt < plannedAt || this.#wakeAt <= begunAt, lateMs: begunAt - plannedAt };
         this.#wakeAt = Number.POSITIVE_INFINITY;
         this.#pause = this.#pauseOf(await round(start));
         failures = 0;

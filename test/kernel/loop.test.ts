@@ -76,6 +76,17 @@ describe("rounds", () => {
     await loop.stop();
   });
 
+  test("were woken also by a wake that comes when their pause is overdue", async () => {
+    const { world, loop, starts } = scene();
+    loop.start();
+    await world.advance(0);
+    world.block(170);
+    loop.wake();
+    await world.advance(0);
+    expect(starts.slice(1)).toEqual([{ isWoken: true, lateMs: 70 }]);
+    await loop.stop();
+  });
+
   test("that return nothing leave the pause to the loop's own, also after an error", async () => {
     const world = new VirtualWorld();
     const rounds: number[] = [];
