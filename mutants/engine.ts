@@ -290,6 +290,11 @@ export const engine: readonly Mutant[] = [
         find: "this.#open = false;",
         put: "this.#open = true;",
       },
+      {
+        file: "src/store/postgres/connection/step-transaction.ts",
+        find: "    if (this.#abandoned) throw new TransactionEnded();\n",
+        put: "",
+      },
     ],
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "that is kept" }],
   },
@@ -327,7 +332,7 @@ export const engine: readonly Mutant[] = [
         put: 'await client.query("commit");',
       },
     ],
-    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "taken over" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "under a released claim nothing is written" }],
   },
   {
     name: "a parent reads the last entry of its child, whatever it is",
