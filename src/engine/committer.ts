@@ -27,7 +27,7 @@ export class JournalMoved extends HoldfastError {
   readonly seq: number;
 
   constructor(claim: Claim, expected: number, seq: number) {
-    super(`The journal of run ${claim.runId} is at ${seq}, not at ${expected}. Reload the run and decide again.`);
+    super(`The journal of run ${claim.runId} is at ${seq}, not at ${expected}. The work ends here; the run continues when its lease has expired.`);
     this.seq = seq;
   }
 }

@@ -11,7 +11,7 @@ export const RUN_STATES = [
   "failed",
   "cancelled",
   "skipped",
-  "dead", // failed for good after crashes or attempts; an operator may retry it
+  "dead", // its holders died too often, or its journal is damaged; an operator may retry it
   "quarantined", // stopped, not ended: no live node has code that fits the journal, or a person must decide
 ] as const;
 
@@ -56,7 +56,7 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   quarantined: ["waiting", "held", "blocked", "paused", "cancelled"],
 };
 
-/** The ended states from which an operator may retry a run. */
+/** The states from which an operator may retry a run. */
 export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that are left only with a new generation. */
