@@ -115,6 +115,7 @@ export const sessions: readonly Mutant[] = [
         find: "(08|57P|25P|25006|26000)",
         put: "(08|57P|25P|26000)",
       },
+      { file: CONNECTIONS, find: 'readOnly === "on" ?', put: 'readOnly === "never" ?' },
     ],
     killedBy: [{ file: MOVED, test: "a client that starts runs" }],
   },
