@@ -5,7 +5,7 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { DefinitionName, DefinitionStore } from "../../contract/definition/definitions.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
-import { toMs } from "../table/micros.js";
+import { shown } from "../table/micros.js";
 import type { DefinitionRow, DefinitionVersionRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 
@@ -62,7 +62,7 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       const rows = [...tables.definitions.values()].filter((row) => row.env === env).sort(byName);
       const revision = revisionOf(rows);
       if (revision === unlessRevision) return { revision, definitions: null };
-      return { revision, definitions: rows.map(({ atUs, ...row }) => ({ ...row, at: toMs(atUs) })) };
+      return { revision, definitions: rows.map(shown) };
     },
   };
 }

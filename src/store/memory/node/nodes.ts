@@ -1,6 +1,7 @@
 // Nodes: each start registers its incarnation, sends heartbeats and signs off when it stops.
 
 import { changeMode, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
+import { omit } from "../../../kernel/omit.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type {
   ModeChangeOptions,
@@ -14,7 +15,7 @@ import { endClaimsOf, reclaimFrom } from "../claim/reclaim-expired.js";
 import { copyGroup, declaredText } from "../run/group-table.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
-import { toMs } from "../table/micros.js";
+import { shown } from "../table/micros.js";
 import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
@@ -158,26 +159,13 @@ export function peersOf(tables: Tables, incarnation: string): number {
 }
 
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
-  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
   return {
-    incarnation,
-    identity,
-    name,
-    env,
-    stack,
-    build,
-    alone,
-    heartbeatMs,
-    leaseMs,
-    presenceGraceMs,
+    ...omit(shown(row), "modes", "attends", "absentSince", "declared", "declares"),
+    ...structuredClone(row.modes),
     executors: structuredClone(row.executors),
     serves: groupsIn(tables, row.serves),
     claims: groupsIn(tables, row.claims),
     overruled: groupsIn(tables, overruledOf(tables, row)),
-    ...structuredClone(row.modes),
-    startedAt: toMs(row.startedAtUs),
-    seenAt: toMs(row.seenAtUs),
-    stoppedAt: toMs(row.stoppedAtUs),
     alive: isAlive(tables, row),
     holds,
   };

@@ -1,6 +1,7 @@
 // Timeouts of the memory store: schedules, finds, claims and completes them, with the same answers as PostgreSQL.
 
 import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
+import { omit } from "../../../kernel/omit.js";
 import type {
   ExpiredTimeouts,
   NewTimeout,
@@ -14,7 +15,7 @@ import type {
 } from "../../contract/timeout/timeouts.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
-import { toMs, toUs } from "../table/micros.js";
+import { shown, toMs, toUs } from "../table/micros.js";
 import type { TimeoutRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
@@ -168,20 +169,5 @@ function keyOf({ env, scope, instance }: TimeoutKey): string {
 }
 
 export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
-  const { env, scope, instance, generation, state, sequence, attempts, claimedBy, problem } = row;
-  return {
-    env,
-    scope,
-    instance,
-    generation,
-    state,
-    sequence,
-    attempts,
-    claimedBy,
-    problem,
-    dead: row.dueAtUs === null,
-    deadline: toMs(row.deadlineUs),
-    createdAt: toMs(row.createdAtUs),
-    claimedUntil: toMs(row.claimedUntilUs),
-  };
+  return { ...omit(shown(row), "dueAt", "token", "releasedToken"), dead: row.dueAtUs === null };
 }
