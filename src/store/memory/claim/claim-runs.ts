@@ -45,6 +45,15 @@ function due(tables: Tables, request: ClaimRequest): RunRow[] {
   return rows.filter((row) => row === first || !isSuspect(row, row.crashes));
 }
 
+/** In how many ms the next run of these groups can be claimed: an idle node sleeps until then. Paused queues are left out. */
+export function nextDue(tables: Tables, groupIds: readonly number[]): number | null {
+  const groups = new Set(groupIds);
+  const due = runsInState(tables, "waiting").flatMap((row) =>
+    groups.has(row.groupId) && !isPaused(tables, row) ? row.availableAtUs : [],
+  );
+  return due.length === 0 ? null : Math.ceil((due.reduce((a, b) => Math.min(a, b)) - tables.nowUs()) / 1000);
+}
+
 export function isSuspect({ crashLimit }: RunRow, crashes: number): boolean {
   return crashes >= suspectFrom(crashLimit);
 }

@@ -14,8 +14,7 @@ import {
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { type Ended, endRun, settleEnds } from "../run/end-run.js";
-import { moveRun } from "../run/move-run.js";
-import { nextGeneration } from "../run/next-generation.js";
+import { moveRun, nextGeneration } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
 import { jsonPayload } from "../table/payload.js";

@@ -24,9 +24,7 @@ export function memoryLeases(tables: Tables): LeaseStore {
       return row !== null;
     },
     complete: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
-    fail: async (fence, detail) => {
-      return finishLease(tables, fence, { state: "failed", detail });
-    },
+    fail: async (fence, detail) => finishLease(tables, fence, { state: "failed", detail }),
     release: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
     owns: async (fence) => {
       const row = heldLease(tables, fence);

@@ -18,9 +18,7 @@ import { tablesSeenBy } from "../table/transaction.js";
 export function memoryBreakers(tables: Tables): BreakerStore {
   return {
     read: async (questions) => questions.map((question) => readBreaker(tables, question)),
-    takeProbe: async (request, { tx } = {}) => {
-      return takeProbe(tablesSeenBy(tables, tx), request);
-    },
+    takeProbe: async (request, { tx } = {}) => takeProbe(tablesSeenBy(tables, tx), request),
     isProbe: async (runId) => [...tables.probes.values()].some((probe) => probe.runId === runId),
   };
 }

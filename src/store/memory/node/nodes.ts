@@ -19,15 +19,11 @@ import { shown } from "../table/micros.js";
 import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
+import type { Wakes } from "./wakes.js";
 
-/** `withWakes`: called after a reclaim, because a dead run may wake others. `onNews`: called when a mode was changed. */
-export function memoryNodes(
-  tables: Tables,
-  withWakes: (answer: RegisterAnswer) => RegisterAnswer,
-  onNews: () => void,
-): NodeStore {
+export function memoryNodes(tables: Tables, wakes: Wakes): NodeStore {
   return {
-    register: async (node) => withWakes(registerNode(tables, node)),
+    register: async (node) => wakes.after(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     claimsFrom: async (incarnation, groupIds) => {
       const row = tables.nodes.get(incarnation);
@@ -35,7 +31,7 @@ export function memoryNodes(
     },
     changeMode: async (incarnation, change, options) => {
       const state = changeNode(tables, incarnation, change, options);
-      onNews();
+      wakes.news();
       return state;
     },
     stop: async (incarnation) => {

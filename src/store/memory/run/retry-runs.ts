@@ -10,8 +10,7 @@ import { retryTasks } from "../task/retry-tasks.js";
 import { taskOf, tasksOf } from "../task/task-tree.js";
 import { cancelTasks } from "./cancel-run.js";
 import { CLOSED } from "./end-run.js";
-import { moveRun } from "./move-run.js";
-import { nextGeneration } from "./next-generation.js";
+import { moveRun, nextGeneration } from "./move-run.js";
 
 export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
   const nowUs = tables.nowUs();

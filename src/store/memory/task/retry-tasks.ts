@@ -3,8 +3,7 @@
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
-import { moveRun } from "../run/move-run.js";
-import { nextGeneration } from "../run/next-generation.js";
+import { moveRun, nextGeneration } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";

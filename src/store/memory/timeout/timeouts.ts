@@ -31,21 +31,15 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       wake(record, record.deadline - record.createdAt);
       return record;
     },
-    async cancel(key, { tx } = {}) {
-      return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
-    },
+    cancel: async (key, { tx } = {}) => tablesSeenBy(tables, tx).timeouts.delete(keyOf(key)),
     async get(key) {
       const row = tables.timeouts.get(keyOf(key));
       return row ? timeoutRecord(row) : null;
     },
     expired: async (of, limit) => expired(tables, of, limit),
-    async claim(requests) {
-      return requests.map((request) => claim(tables, request));
-    },
+    claim: async (requests) => requests.map((request) => claim(tables, request)),
     complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
-    async release(releases) {
-      return releases.map((one) => release(tables, one));
-    },
+    release: async (releases) => releases.map((one) => release(tables, one)),
     async dead(of, { limit, after = "" }) {
       const dead = ofScope(tables, of).filter(({ dueAtUs }) => dueAtUs === null);
       const sorted = dead.sort((a, b) => compareText(a.instance, b.instance));
