@@ -1,58 +1,14 @@
-// The gate in front of work claims: admits everything when there are none, and emits telemetry when there are.
+// Work claims that report the outcome of each call on the bus.
 
 import { InvalidInput } from "../kernel/error.js";
-import { leaseKey, nodeName } from "../kernel/name.js";
-import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { LeaseCall, LeaseEvents, LeaseFacts } from "./lease-events.js";
-import type { ClaimAnswer, Grant, Granted, WorkClaims } from "./work-claims.js";
+import type { ClaimAnswer, Grant, WorkClaims } from "./work-claims.js";
 
-/** Work without a key (null) needs no coordination: it is admitted, as is everything when no claims are configured. */
-export interface Gate {
-  readonly configured: boolean;
-  acquire(key: string | null, owner: string, options: { readonly leaseMs: number }): Promise<ClaimAnswer>;
-  /**
-   * `hear` receives the answer before the bus does, and returns whether to report it: not when the lease ended
-   * meanwhile.
-   */
-  renew(
-    key: string | null,
-    owner: string,
-    asked: { readonly leaseMs: number; readonly grant: Grant },
-    hear?: OnRenewal,
-  ): Promise<boolean>;
-  complete(key: string | null, owner: string, grant: Grant): Promise<boolean>;
-  fail(key: string | null, owner: string, detail: string, grant: Grant): Promise<boolean>;
-  release(key: string | null, owner: string, grant: Grant): Promise<boolean>;
-  reclaimExpired(limit: number): Promise<readonly string[]>;
-}
+type OnRenewal = (answer: "held" | "lost" | "error") => boolean;
 
-export type OnRenewal = (answer: "held" | "lost" | "error") => boolean;
-
-export interface GateOptions {
-  readonly bus?: Telemetry<LeaseEvents> | undefined;
-  readonly world?: World | undefined;
-}
-
-export function gate(claims: WorkClaims | undefined, { bus, world = systemWorld() }: GateOptions = {}): Gate {
-  return claims ? new ReportingGate(claims, bus, world) : OPEN;
-}
-
-const PASSED: Granted = Object.freeze({ ok: true, epoch: 0, token: "", attempt: 1 });
-
-const OPEN: Gate = Object.freeze({
-  configured: false,
-  acquire: async () => PASSED,
-  renew: async () => true,
-  complete: async () => true,
-  fail: async () => true,
-  release: async () => true,
-  reclaimExpired: async () => [],
-});
-
-class ReportingGate implements Gate {
-  readonly configured = true;
+export class ReportedClaims {
   readonly #claims: WorkClaims;
   readonly #bus: Telemetry<LeaseEvents> | undefined;
   readonly #world: World;
@@ -63,10 +19,7 @@ class ReportingGate implements Gate {
     this.#world = world;
   }
 
-  async acquire(key: string | null, owner: string, options: { readonly leaseMs: number }): Promise<ClaimAnswer> {
-    if (key === null) return PASSED;
-    leaseKey(key, "key");
-    nodeName(owner, "owner");
+  async acquire(key: string, owner: string, options: { readonly leaseMs: number }): Promise<ClaimAnswer> {
     const startedAt = this.#world.monotonicNow();
     const answer = await this.#claims.acquire(key, owner, options);
     const facts = { key, owner, count: 1, durationMs: this.#world.monotonicNow() - startedAt };
@@ -80,22 +33,25 @@ class ReportingGate implements Gate {
     return answer;
   }
 
+  /**
+   * `onAnswer` receives the answer before the bus does, and returns whether to report it: not when the lease ended
+   * meanwhile.
+   */
   async renew(
-    key: string | null,
+    key: string,
     owner: string,
     { leaseMs, grant }: { readonly leaseMs: number; readonly grant: Grant },
-    hear: OnRenewal = () => true,
+    onAnswer: OnRenewal = () => true,
   ): Promise<boolean> {
-    if (key === null) return true;
     const facts = { key, owner, count: 1 };
     let held: boolean;
     try {
       held = await this.#claims.renew(key, owner, leaseMs, grant);
     } catch (error) {
-      if (hear("error")) this.#bus?.emit("lease.renew_failed", { ...facts, reason: "error", error });
+      if (onAnswer("error")) this.#bus?.emit("lease.renew_failed", { ...facts, reason: "error", error });
       throw error;
     }
-    if (!hear(held ? "held" : "lost")) return held;
+    if (!onAnswer(held ? "held" : "lost")) return held;
     if (held) {
       this.#bus?.emit("lease.renewed", facts);
     } else {
@@ -105,26 +61,18 @@ class ReportingGate implements Gate {
     return held;
   }
 
-  complete(key: string | null, owner: string, grant: Grant): Promise<boolean> {
-    return this.#end("complete", key, owner, {
-      send: (named) => this.#claims.complete(named, owner, grant),
-      tell: (facts) => this.#bus?.emit("lease.completed", facts),
-    });
+  complete(key: string, owner: string, grant: Grant): Promise<boolean> {
+    return this.#end("complete", { key, owner, count: 1 }, () => this.#claims.complete(key, owner, grant));
   }
 
-  fail(key: string | null, owner: string, detail: string, grant: Grant): Promise<boolean> {
-    return this.#end("fail", key, owner, {
-      send: (named) => this.#claims.fail(named, owner, detail, grant),
-      tell: (facts) => this.#bus?.emit("lease.failed", { ...facts, detail }),
-    });
+  fail(key: string, owner: string, detail: string, grant: Grant): Promise<boolean> {
+    const send = () => this.#claims.fail(key, owner, detail, grant);
+    return this.#end("fail", { key, owner, count: 1 }, send, detail);
   }
 
-  release(key: string | null, owner: string, grant: Grant): Promise<boolean> {
-    return this.#end("release", key, owner, {
-      send: (named) =>
-        this.#claims.release ? this.#claims.release(named, owner, grant) : this.#claims.complete(named, owner, grant),
-      tell: (facts) => this.#bus?.emit("lease.released", facts),
-    });
+  release(key: string, owner: string, grant: Grant): Promise<boolean> {
+    const send = () => (this.#claims.release ?? this.#claims.complete).call(this.#claims, key, owner, grant);
+    return this.#end("release", { key, owner, count: 1 }, send);
   }
 
   async reclaimExpired(limit: number): Promise<readonly string[]> {
@@ -134,22 +82,21 @@ class ReportingGate implements Gate {
 
   /** Success is reported only by the owner whose write was accepted. */
   async #end(
-    call: LeaseCall,
-    key: string | null,
-    owner: string,
-    { send, tell }: { send: (key: string) => Promise<boolean>; tell: (facts: LeaseFacts) => void },
+    call: Exclude<LeaseCall, "renew">,
+    facts: LeaseFacts,
+    send: () => Promise<boolean>,
+    detail = "",
   ): Promise<boolean> {
-    if (key === null) return true;
-    const facts = { key, owner, count: 1 };
     let accepted: boolean;
     try {
-      accepted = await send(key);
+      accepted = await send();
     } catch (error) {
       this.#bus?.emit("lease.end_failed", { ...facts, call, error });
       throw error;
     }
-    if (accepted) tell(facts);
-    else this.#bus?.emit("lease.lost", { ...facts, call });
+    if (!accepted) this.#bus?.emit("lease.lost", { ...facts, call });
+    else if (call === "fail") this.#bus?.emit("lease.failed", { ...facts, detail });
+    else this.#bus?.emit(`lease.${call}d`, facts);
     return accepted;
   }
 }
