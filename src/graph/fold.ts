@@ -8,8 +8,7 @@ import { isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";
 import { StateFailed } from "./needs-people.js";
-import type { GraphPlan } from "./plan.js";
-import { planAt } from "./plan-at.js";
+import { type GraphPlan, planAt } from "./plan.js";
 import {
   END,
   type FrameId,
