@@ -33,7 +33,7 @@ export class JobWork {
 
   /** Resolves when the handler has ended and its job is settled, lost or abandoned. Never rejects. */
   async run(): Promise<void> {
-    this.#tell("job:claimed");
+    this.#report("job:claimed");
     const beating = this.#beat();
     const context = { signal: this.#abort.signal, stopping: this.#stopping.signal };
     const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
@@ -66,7 +66,7 @@ export class JobWork {
   #lose(): void {
     if (this.#phase === "over") return;
     this.letGo();
-    this.#tell("job:claim_lost");
+    this.#report("job:claim_lost");
     this.#abort.abort(new ClaimLost({ runId: this.job.id, epoch: this.job.claimEpoch, token: "" }));
   }
 
@@ -108,11 +108,11 @@ export class JobWork {
     const { queue, workerId } = this.#settings;
     switch (outcome.kind) {
       case "done":
-        return (await queue.ack(this.job, workerId)) ? this.#tell("job:completed") : this.#lose();
+        return (await queue.ack(this.job, workerId)) ? this.#report("job:completed") : this.#lose();
       case "release":
-        return (await queue.release(this.job, workerId)) ? this.#tell("job:released") : this.#lose();
+        return (await queue.release(this.job, workerId)) ? this.#report("job:released") : this.#lose();
       case "handBack":
-        return (await queue.handBack(this.job, workerId)) ? this.#tell("job:handed_back") : this.#lose();
+        return (await queue.handBack(this.job, workerId)) ? this.#report("job:handed_back") : this.#lose();
       case "lost":
         return this.#lose();
       case "failed": {
@@ -127,7 +127,7 @@ export class JobWork {
     }
   }
 
-  #tell(name: "job:claimed" | "job:completed" | "job:released" | "job:claim_lost" | "job:handed_back"): void {
+  #report(name: "job:claimed" | "job:completed" | "job:released" | "job:claim_lost" | "job:handed_back"): void {
     this.#bus.emit(name, { jobId: this.job.id, runId: this.job.runId });
   }
 }

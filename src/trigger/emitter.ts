@@ -81,7 +81,7 @@ export class Emitter {
     const accepted = tx ? (await this.#match([occurrence], inTransaction))[0]! : await this.#inOrder(occurrence);
     const answer = "wishes" in accepted ? await this.#insert(accepted.wishes, inTransaction) : accepted;
     if (answer instanceof HoldfastError) throw answer;
-    this.#tell(type.name, answer);
+    this.#report(type.name, answer);
     for (const { runId, program, outcome } of answer.runs) if (outcome === "started") gate?.started(runId, program);
     return answer;
   }
@@ -198,7 +198,7 @@ export class Emitter {
     );
   }
 
-  #tell(event: string, { runs }: Emitted): void {
+  #report(event: string, { runs }: Emitted): void {
     const { telemetry } = this.#options;
     if (!telemetry) return;
     telemetry.emit("event.accepted", { event, runs: runs.filter(({ outcome }) => outcome === "started").length });

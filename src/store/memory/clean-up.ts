@@ -56,15 +56,15 @@ function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round)
     for (const entry of old) log.delete(entry.seq);
     entries += old.length;
     const inbox = tables.inbox.get(row.id) ?? [];
-    const heard = inbox
+    const taken = inbox
       .filter((message) => isTakenBefore(message, seq) && !mayComeAgain(message, nowUs))
       .slice(0, limit - messages);
-    if (heard.length > 0)
+    if (taken.length > 0)
       tables.inbox.set(
         row.id,
-        inbox.filter((message) => !heard.includes(message)),
+        inbox.filter((message) => !taken.includes(message)),
       );
-    messages += heard.length;
+    messages += taken.length;
   }
   return { removed: entries + messages, more: Math.max(entries, messages) >= limit };
 }

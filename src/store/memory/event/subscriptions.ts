@@ -39,9 +39,9 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
 
 /** Removes what the node declared before and no longer declares. */
 function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration): void {
-  const said = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
+  const declared = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
   for (const [at, by] of tables.subscribers) {
-    if (tables.subscriptions.get(at)?.env === env && !said.has(at))
+    if (tables.subscriptions.get(at)?.env === env && !declared.has(at))
       tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
 }
