@@ -1,5 +1,6 @@
 // One claimed job in a worker: runs its handler, renews its claim, writes its end once.
 
+import { Loop } from "../kernel/loop.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
@@ -34,7 +35,8 @@ export class JobWork {
   /** Resolves when the handler has ended and its job is settled, lost or abandoned. Never rejects. */
   async run(): Promise<void> {
     this.#report("job:claimed");
-    const beating = this.#beat();
+    const heartbeat = this.#heartbeat();
+    this.#over.signal.addEventListener("abort", () => void heartbeat.stop());
     const context = { signal: this.#abort.signal, stopping: this.#stopping.signal };
     const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
     if (this.#phase === "working") {
@@ -43,7 +45,7 @@ export class JobWork {
       await this.#settle(this.#cancelled ? { kind: "handBack" } : outcome);
     }
     this.letGo();
-    await beating;
+    await heartbeat.stop(Number.POSITIVE_INFINITY);
   }
 
   /** The worker stops: the handler may finish its current piece. */
@@ -71,21 +73,18 @@ export class JobWork {
   }
 
   /** Often enough for the job's own timeout: two heartbeats may get lost. */
-  async #beat(): Promise<void> {
+  #heartbeat(): Loop {
     const { queue, workerId, heartbeatIntervalMs } = this.#settings;
     const everyMs = Math.min(heartbeatIntervalMs, Math.ceil(this.job.visibilityTimeoutMs / 3));
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      await sleep(this.#world, everyMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      try {
-        const { ok } = await queue.heartbeat(this.job, undefined, workerId);
-        // While its end is being written, only the answer to that write shows who owns the job.
-        if (!ok && this.#phase === "working") this.#lose();
-      } catch (error) {
-        this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
-      }
-    }
+    const round = async () => {
+      const { ok } = await queue.heartbeat(this.job, undefined, workerId);
+      // While its end is being written, only the answer to that write shows who owns the job.
+      if (!ok && this.#phase === "working") this.#lose();
+    };
+    const onError = (error: unknown) => this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
+    const loop = new Loop({ world: this.#world, round, onError, pauseMs: () => everyMs });
+    loop.start(everyMs);
+    return loop;
   }
 
   /**

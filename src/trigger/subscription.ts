@@ -1,18 +1,12 @@
 // The subscriptions of a node's programs: each event trigger as the row that `emit` finds.
 
 import { createHash } from "node:crypto";
-import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { canonicalText } from "../kernel/codec/canonical.js";
 import type { Subscription } from "../store/contract/event/events.js";
-import type { EventSpec, TriggerSpec } from "./trigger.js";
+import type { ScheduledProgram } from "./scheduler.js";
+import type { EventSpec } from "./trigger.js";
 
-interface Triggered {
-  readonly name: string;
-  readonly queue: string;
-  readonly version: string | null;
-  readonly triggers: readonly TriggerSpec[];
-  readonly breaker: BreakerRule | null;
-}
+type Triggered = Omit<ScheduledProgram, "limits">;
 
 interface Place {
   readonly env: string;

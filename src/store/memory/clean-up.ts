@@ -9,8 +9,8 @@ import {
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/node/nodes.js";
-import { joinKey } from "./table/join-key.js";
 import { toUs } from "./table/micros.js";
+import { joinKey } from "./table/names.js";
 import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
 import { runsInState, type Tables } from "./table/tables.js";
 

@@ -16,9 +16,8 @@ import type { TimeoutRecord } from "../../../src/store/contract/timeout/timeouts
 import { loadedInstance, timerRecord } from "../../../src/store/memory/machine/instance-records.js";
 import { runRecord } from "../../../src/store/memory/run/list-runs.js";
 import { scheduleRecord } from "../../../src/store/memory/schedule/schedules.js";
-import { compareText } from "../../../src/store/memory/table/compare-text.js";
-import { joinKey } from "../../../src/store/memory/table/join-key.js";
 import { toMs } from "../../../src/store/memory/table/micros.js";
+import { compareText, joinKey } from "../../../src/store/memory/table/names.js";
 import { tablesOf } from "../../../src/store/memory/table/open-stores.js";
 import { copyPayload } from "../../../src/store/memory/table/payload.js";
 import type {

@@ -3,8 +3,8 @@
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { type ExpiredRow, expiredSince, reclaimWith } from "./reclaim-expired.js";
 

@@ -4,9 +4,8 @@ import { createHash } from "node:crypto";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { DefinitionName, DefinitionStore } from "../../contract/definition/definitions.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { shown } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { DefinitionRow, DefinitionVersionRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 

@@ -9,9 +9,8 @@ import {
   type Subscription,
 } from "../../contract/event/events.js";
 import { isAlive } from "../node/nodes.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 
 export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => boolean): Subscription[] {

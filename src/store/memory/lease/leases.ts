@@ -9,9 +9,8 @@ import type {
   LeaseRecord,
   LeaseStore,
 } from "../../contract/lease/leases.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { shown, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { LeaseRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

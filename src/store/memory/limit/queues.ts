@@ -3,9 +3,8 @@
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toMs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

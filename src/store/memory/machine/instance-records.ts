@@ -3,8 +3,8 @@
 import { omit } from "../../../kernel/omit.js";
 import type { InstanceRecord, LoadedInstance, TimerRecord } from "../../contract/machine/machines.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
 import { shown, toMs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { copyPayload } from "../table/payload.js";
 import type { InstanceRow, TimerRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";

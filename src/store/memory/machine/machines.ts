@@ -2,8 +2,8 @@
 
 import type { MachineStore } from "../../contract/machine/machines.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { copyPayload } from "../table/payload.js";
 import type { InstanceRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";

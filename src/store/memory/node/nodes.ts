@@ -13,9 +13,8 @@ import type {
 } from "../../contract/node/nodes.js";
 import { endClaimsOf, reclaimFrom } from "../claim/reclaim-expired.js";
 import { copyGroup, declaredText } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { shown } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";

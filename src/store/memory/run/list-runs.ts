@@ -3,8 +3,8 @@
 import { omit } from "../../../kernel/omit.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
-import { compareText } from "../table/compare-text.js";
 import { shown } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { deferralOf } from "./deferred-runs.js";

@@ -3,7 +3,7 @@
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { retryTasks } from "../task/retry-tasks.js";

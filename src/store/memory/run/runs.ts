@@ -12,7 +12,7 @@ import { wakeParked } from "../inbox/wake-parked.js";
 import { glance } from "../journal/read-journal.js";
 import { declarePrograms } from "../limit/declare-programs.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy, transactionOver } from "../table/transaction.js";
 import { reconcileTasks } from "../task/reconcile-tasks.js";

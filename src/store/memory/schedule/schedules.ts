@@ -14,9 +14,8 @@ import { takeProbe } from "../limit/breakers.js";
 import type { Wakes } from "../node/wakes.js";
 import { addRun } from "../run/add-run.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { ScheduleRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

@@ -13,9 +13,8 @@ import type {
   TimeoutRelease,
   TimeoutTable,
 } from "../../contract/timeout/timeouts.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { shown, toMs, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { TimeoutRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
