@@ -3,7 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { omit } from "../kernel/omit.js";
-import type { InstanceStatus, TimerKind } from "../store/contract/machine/machines.js";
+import type { InstanceStatus, TimerRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceUnknown } from "./errors.js";
@@ -66,16 +66,11 @@ export interface StateOf<Value, Context, Out> {
   readonly updatedAt: number;
 }
 
-export interface InstanceTimer {
+export interface InstanceTimer extends Pick<TimerRecord, "kind" | "dueAt" | "attempts" | "state" | "problem"> {
   /** `after 30m in pending`. */
   readonly name: string;
-  readonly kind: TimerKind;
   /** The sequence at which it was set. */
   readonly generation: number;
-  readonly dueAt: number;
-  readonly attempts: number;
-  readonly state: "pending" | "dead";
-  readonly problem: string | null;
 }
 
 export class Instance<Ev extends MachineEvent, Value, Context, Out> {
