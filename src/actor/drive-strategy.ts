@@ -139,12 +139,12 @@ export class Drive {
   async #call(move: Extract<AnyMove, { do: "call" }>): Promise<void> {
     const { strategy, surroundings, retry } = this.#options;
     const { name, args, timeout, finishOnAbort = false } = move;
-    const deed = strategy.steps[name] as (...args: unknown[]) => unknown;
+    const work = strategy.steps[name] as (...args: unknown[]) => unknown;
     const tries = { ...retryOf(move.retry ?? retry), ...(timeout && { timeout }) };
     const rules = { key: String(this.#moves), finishOnAbort, ...tries };
     let result: unknown;
     try {
-      result = await this.#ctx.step(name, rules, (step) => deed(step, args, surroundings.services));
+      result = await this.#ctx.step(name, rules, (step) => work(step, args, surroundings.services));
     } catch (error) {
       this.state = this.#failed({ name, args }, error);
       return;

@@ -52,6 +52,6 @@ function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, cr
  * Identifies a subscription across versions of the code: the program and the events that start it. A changed debounce,
  * queue, version or `per` updates the subscription; a changed filter creates another.
  */
-function idOf(program: string, wish: readonly unknown[]): string {
-  return `${program} on ${createHash("sha256").update(canonicalText(wish)).digest("hex").slice(0, 16)}`;
+function idOf(program: string, parts: readonly unknown[]): string {
+  return `${program} on ${createHash("sha256").update(canonicalText(parts)).digest("hex").slice(0, 16)}`;
 }
