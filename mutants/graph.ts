@@ -96,8 +96,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/memory.ts",
-        find: "memory.mail = [...snapshot.mail];",
-        put: "memory.mail = [];",
+        find: "frames: new Map(states), written, begun: true }",
+        put: "frames: new Map(states), written, begun: true, mail: [] }",
       },
     ],
     killedBy: [{ file: "test/graph/recovery.test.ts", test: "an early signal" }],
@@ -108,7 +108,7 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/make-context.ts",
-        find: "if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;",
+        find: "if (reported <= (memory.progressCounts.get(id) ?? 0)) return;",
         put: "",
       },
     ],
@@ -120,8 +120,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/load.ts",
-        find: "visits: { ...visits, [node]: visit } });",
-        put: "visits: then.visits });",
+        find: "visits: { ...visits, [node]: visit } };",
+        put: "visits: then.visits };",
       },
     ],
     killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is rewound" }],

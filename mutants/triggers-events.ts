@@ -69,8 +69,8 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "await this.#insert(accepted.wishes, inTransaction)",
-        put: "await this.#insert(accepted.wishes, {})",
+        find: "await this.#insert(accepted.planned, inTransaction)",
+        put: "await this.#insert(accepted.planned, {})",
       },
     ],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "emitted in a transaction" }],

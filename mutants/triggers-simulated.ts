@@ -49,8 +49,8 @@ export const triggersSimulated: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "await this.#insert(accepted.wishes, inTransaction)",
-        put: "await this.#insert(accepted.wishes, {})",
+        find: "await this.#insert(accepted.planned, inTransaction)",
+        put: "await this.#insert(accepted.planned, {})",
       },
     ],
     killedBy: SIMULATED,

@@ -21,7 +21,7 @@ export interface Checkpoint {
   /** Number of calls by kind and name: default keys continue from here. */
   readonly asked: readonly (readonly [string, number])[];
   /** By signal: how many messages were consumed. The others are still unread. */
-  readonly heard: readonly (readonly [string, number])[];
+  readonly consumed: readonly (readonly [string, number])[];
 }
 
 /** The journal is unchanged: the run is left to a node with code that can read its checkpoint. */
@@ -47,12 +47,12 @@ export function splitAtCheckpoint(log: readonly JournalEntry[], codecs: Codecs):
   const at = log.findLastIndex(({ kind }) => kind === CHECKPOINT);
   if (at < 0) return { checkpoint: null, log };
   const checkpoint = codecs.decode(log[at]!.payload!) as Checkpoint;
-  const heard = new Map(checkpoint.heard);
+  const consumed = new Map(checkpoint.consumed);
   const kept = log.slice(1, at).filter(({ kind, key, name }) => {
     if (kind === "value" && name === DEFINITION) return true;
     if (kind !== "take" || !key?.startsWith("signal:")) return false;
-    const left = heard.get(name) ?? 0;
-    heard.set(name, left - 1);
+    const left = consumed.get(name) ?? 0;
+    consumed.set(name, left - 1);
     return left <= 0;
   });
   return { checkpoint, log: [log[0]!, ...kept, ...log.slice(at + 1)] };

@@ -44,7 +44,7 @@ export class Drive {
   readonly #options: DriveOptions;
   readonly #checkpoints: Checkpoints;
   readonly #asked: Map<string, number>;
-  readonly #heard: Map<string, number>;
+  readonly #consumed: Map<string, number>;
   readonly #ctx: WorkflowContext;
   readonly #counter: Counter;
   #moves: number;
@@ -56,7 +56,7 @@ export class Drive {
     this.#options = options;
     this.#checkpoints = strategy.checkpoints ?? { version: 1 };
     this.#asked = new Map(checkpoint?.asked);
-    this.#heard = new Map(checkpoint?.heard);
+    this.#consumed = new Map(checkpoint?.consumed);
     this.#moves = checkpoint?.moves ?? 0;
     this.#ctx = new WorkflowContext(replay, { ...surroundings, asked: this.#asked });
     this.#counter = {
@@ -115,36 +115,36 @@ export class Drive {
         return { did: "sleep", name: move.name };
       case "wait": {
         const signal = this.#options.strategy.signals[move.name];
-        const payload = await this.#hear(signal.name, move.timeout);
+        const payload = await this.#receive(signal.name, move.timeout);
         return { did: "wait", name: move.name, payload } as AnyDone;
       }
     }
   }
 
   /** Counts what it consumes: a checkpoint records which messages are still unread. */
-  #hear(name: string, timeout: Duration | undefined): Promise<unknown> {
+  #receive(name: string, timeout: Duration | undefined): Promise<unknown> {
     const { replay, surroundings } = this.#options;
     const key = String(this.#moves);
     const timeoutMs = timeout === undefined ? null : toMs(timeout, `wait ${JSON.stringify(name)}`);
     return new Promise((resolve, reject) => {
       const call = { id: callId("wait", name, key), name, key, replay, codecs: surroundings.codecs, timeoutMs, reject };
-      const told = (payload: unknown, messageKey: string | null) => {
-        if (messageKey !== null) this.#heard.set(name, (this.#heard.get(name) ?? 0) + 1);
+      const received = (payload: unknown, messageKey: string | null) => {
+        if (messageKey !== null) this.#consumed.set(name, (this.#consumed.get(name) ?? 0) + 1);
         resolve(payload);
       };
-      replay.ask(new WaitCall({ ...call, kind: "wait", resolve: told }));
+      replay.ask(new WaitCall({ ...call, kind: "wait", resolve: received }));
     });
   }
 
   async #call(move: Extract<AnyMove, { do: "call" }>): Promise<void> {
     const { strategy, surroundings, retry } = this.#options;
     const { name, args, timeout, finishOnAbort = false } = move;
-    const deed = strategy.steps[name] as (...args: unknown[]) => unknown;
+    const work = strategy.steps[name] as (...args: unknown[]) => unknown;
     const tries = { ...retryOf(move.retry ?? retry), ...(timeout && { timeout }) };
     const rules = { key: String(this.#moves), finishOnAbort, ...tries };
     let result: unknown;
     try {
-      result = await this.#ctx.step(name, rules, (step) => deed(step, args, surroundings.services));
+      result = await this.#ctx.step(name, rules, (step) => work(step, args, surroundings.services));
     } catch (error) {
       this.state = this.#failed({ name, args }, error);
       return;
@@ -168,7 +168,7 @@ export class Drive {
       spent: purse.spent,
       moves: this.#moves,
       asked: [...this.#asked],
-      heard: [...this.#heard],
+      consumed: [...this.#consumed],
     };
     const key = String(this.#moves);
     return new Promise((resolve, reject) => {
@@ -179,14 +179,16 @@ export class Drive {
         replay,
         codecs: surroundings.codecs,
       };
-      const told = {
+      const settle = {
         resolve: (saved: Checkpoint) => {
           onCheckpoint(version);
           resolve(saved);
         },
         reject,
       };
-      replay.ask(new StepCall({ ...call, ...told, kind: CHECKPOINT, work: () => checkpoint, policy: retryPolicy(1) }));
+      replay.ask(
+        new StepCall({ ...call, ...settle, kind: CHECKPOINT, work: () => checkpoint, policy: retryPolicy(1) }),
+      );
     });
   }
 }

@@ -16,17 +16,17 @@ import type { Spent, Usage } from "./budget.js";
 
 /** The functions a strategy can call, by name. */
 // biome-ignore lint/suspicious/noExplicitAny: each takes and returns what it likes
-export type Deeds = Readonly<Record<string, (step: StepInfo, args: any, services: Services) => unknown>>;
+export type Steps = Readonly<Record<string, (step: StepInfo, args: any, services: Services) => unknown>>;
 // biome-ignore lint/suspicious/noExplicitAny: each brings what it likes
 export type Signals = Readonly<Record<string, Signal<any>>>;
 
 // biome-ignore lint/suspicious/noExplicitAny: only the second parameter is asked for
-type ArgsOf<Deed> = Deed extends (step: any, args: infer Args, ...rest: any) => unknown ? Args : undefined;
-type ResultOf<Deed> = Deed extends (...args: never) => infer Result ? Awaited<Result> : never;
+type ArgsOf<Step> = Step extends (step: any, args: infer Args, ...rest: any) => unknown ? Args : undefined;
+type ResultOf<Step> = Step extends (...args: never) => infer Result ? Awaited<Result> : never;
 type PayloadOf<S> = S extends Signal<infer T> ? T : never;
 
 /** The next move. */
-export type Move<D extends Deeds, S extends Signals, Out> =
+export type Move<D extends Steps, S extends Signals, Out> =
   | {
       [Name in keyof D & string]: {
         readonly do: "call";
@@ -60,7 +60,7 @@ export type Move<D extends Deeds, S extends Signals, Out> =
   | { readonly do: "done"; readonly result: Out };
 
 /** A move and its result. */
-export type Done<D extends Deeds, S extends Signals> =
+export type Done<D extends Steps, S extends Signals> =
   | {
       [Name in keyof D & string]: {
         readonly did: "call";
@@ -100,7 +100,7 @@ export interface Counter {
   readonly spend: (usage: Usage) => void;
 }
 
-export interface StrategyOptions<In, State, D extends Deeds, S extends Signals, Out> {
+export interface StrategyOptions<In, State, D extends Steps, S extends Signals, Out> {
   readonly steps: D;
   readonly signals?: S;
   /** Default: version 1. */
@@ -122,7 +122,7 @@ export interface Strategy<In, Out> {
 }
 
 /** Write `steps` and `init` first: the types of the rest are inferred from them. */
-export function strategy<In, State, const D extends Deeds, Out, S extends Signals = Record<never, never>>(
+export function strategy<In, State, const D extends Steps, Out, S extends Signals = Record<never, never>>(
   options: StrategyOptions<In, State, D, S, Out>,
 ): Strategy<In, Out> {
   for (const name of Object.keys(options.steps)) stepName(name, "steps");

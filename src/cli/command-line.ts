@@ -21,7 +21,7 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
   try {
     return await carryOut(words, terminal, world);
   } catch (error) {
-    tell(error, words, terminal);
+    report(error, words, terminal);
     return exitCodeOf(error);
   }
 }
@@ -109,7 +109,7 @@ function actorOf({ env }: Terminal): string {
 }
 
 /** An expected error is printed as a sentence; only an unexpected one comes with its stack. */
-function tell(error: unknown, words: readonly string[], terminal: Terminal): void {
+function report(error: unknown, words: readonly string[], terminal: Terminal): void {
   const expected = error instanceof HoldfastError;
   const message = withoutPasswords(error instanceof Error ? error.message : String(error));
   if (words.includes("--json")) {

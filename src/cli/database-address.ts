@@ -1,7 +1,11 @@
 // Finds the database for a command: the --url option, the environment, or a running embedded server.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { urlOf } from "../embedded/answers.js";
+import { choosePlace, defaultRefuge } from "../embedded/place.js";
+import { readPostmaster } from "../embedded/postmaster-file.js";
 import { CommandMisused, DatabaseNotSet } from "./error.js";
-import { EMBEDDED_FOLDER, findEmbedded } from "./find-embedded.js";
 import type { Terminal } from "./text/terminal.js";
 
 export interface DatabaseAddress {
@@ -10,6 +14,7 @@ export interface DatabaseAddress {
   readonly from: string;
 }
 
+const EMBEDDED_FOLDER = join(".holdfast", "postgres");
 const VARIABLES = ["HOLDFAST_DATABASE_URL", "DATABASE_URL"];
 const SCHEMES = /^(postgres|postgresql):\/\//;
 
@@ -32,6 +37,24 @@ function checked(address: DatabaseAddress): DatabaseAddress {
   throw new CommandMisused(
     `${address.from} is not a PostgreSQL address; it must look like postgres://user@host:5432/database`,
   );
+}
+
+/**
+ * Of the running embedded server; starts and creates nothing. Also finds a server that is still starting: the store tries
+ * again until it answers.
+ */
+async function findEmbedded(cwd: string): Promise<string | null> {
+  const dataDir = join(cwd, EMBEDDED_FOLDER);
+  // Choosing a place creates the folder if it does not exist.
+  if (!existsSync(dataDir)) return null;
+  try {
+    const place = await choosePlace({ dataDir, refuge: defaultRefuge(), onNotice: () => {} });
+    const postmaster = await readPostmaster(place.data);
+    return postmaster && (await urlOf(place, postmaster.port));
+  } catch {
+    // Another user's folder must not be used.
+    return null;
+  }
 }
 
 /**

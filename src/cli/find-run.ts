@@ -4,12 +4,14 @@ import { RunUnknown } from "../client/run-handle.js";
 import { isUuid } from "../kernel/id.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
+import type { Call } from "./command.js";
 import { CommandMisused, RunAmbiguous } from "./error.js";
 
 const SHORTEST_PREFIX = 8;
 const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-export async function findRun(store: Store, env: string, text: string): Promise<RunRecord> {
+export async function findRun({ store: open, env }: Pick<Call, "store" | "env">, text: string): Promise<RunRecord> {
+  const store = await open();
   const wanted = text.toLowerCase();
   const highest = wanted + HIGHEST_ID.slice(wanted.length);
   if (wanted.length < SHORTEST_PREFIX || !isUuid(highest)) {

@@ -35,11 +35,4 @@ export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] 
     });
 }
 
-interface Asked {
-  readonly ask: string;
-  readonly plan: unknown;
-  readonly choices: readonly string[];
-  readonly to: string | null;
-  readonly timeoutMs: number | null;
-  readonly hash: string;
-}
+type Asked = Omit<OpenApproval, "name" | "nth" | "deadline"> & { readonly timeoutMs: number | null };

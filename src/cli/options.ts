@@ -3,6 +3,7 @@
 import { RUN_STATES, type RunState } from "../kernel/run/run-state.js";
 import type { Call, CommandOption } from "./command.js";
 import { CommandMisused } from "./error.js";
+import type { Paint } from "./text/paint.js";
 
 export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
   url: { type: "string", value: "URL", says: "the database; default: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
@@ -41,6 +42,44 @@ export function limitOption(values: Values): number {
     throw new CommandMisused(`--limit must be a whole number from 1 to ${LARGEST_LIMIT}, not ${JSON.stringify(text)}`);
   }
   return limit;
+}
+
+/** Printed below a list that was cut off at the limit. */
+export function moreText(next: string | null, limit: number, paint: Paint): string {
+  return next === null ? "" : `${paint(`The newest ${limit} are shown; --limit shows more.`, "dim")}\n`;
+}
+
+/** `what` names the value; `example` shows how to write it in a shell. */
+export function parseJson(text: string, what: string, example: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandMisused(`${what} is not valid JSON. Write it like ${example}.`);
+  }
+}
+
+export function parseFields(text: string, what: string, example: string): object {
+  const value = parseJson(text, what, example);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new CommandMisused(`${what} must be a JSON object, like ${example}`);
+}
+
+/** State fields of a graph, from `--state '{"topic":"tea"}'`. */
+export function stateOption({ values }: Call): object | undefined {
+  const json = textOption(values, "state");
+  return json === undefined ? undefined : parseFields(json, "--state", `'{"topic":"tea"}'`);
+}
+
+/** The first argument of a command with verbs; undefined if it is omitted. */
+export function verbOf<V extends string>(
+  { arguments: [word] }: Call,
+  command: string,
+  verbs: readonly V[],
+): V | undefined {
+  const verb = verbs.find((known) => known === word);
+  if (verb === undefined && word !== undefined)
+    throw new CommandMisused(`unknown verb ${JSON.stringify(word)} of ${command}; the verbs are ${verbs.join(", ")}`);
+  return verb;
 }
 
 /** One state, or several separated by commas. */

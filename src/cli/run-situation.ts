@@ -6,25 +6,19 @@ import type { NodeRecord } from "../store/contract/node/nodes.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { span, timeAgo } from "./text/time-ago.js";
 
-/** A node's name by its incarnation; the beginning of the incarnation if the node is not registered. */
-export type HolderName = (incarnation: string) => string;
-
-function holderNames(nodes: readonly NodeRecord[]): HolderName {
-  const names = new Map(nodes.map(({ incarnation, name }) => [incarnation, name]));
-  return (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8);
-}
-
 /** What is known about the nodes that could hold a run. */
 export interface Surroundings {
-  readonly holder: HolderName;
+  /** A node's name by its incarnation; the beginning of the incarnation if the node is not registered. */
+  readonly holder: (incarnation: string) => string;
   readonly lacksNode: (run: RunRecord) => boolean;
   /** Builds of the live nodes that claim from the run's group. */
   readonly builds: (run: RunRecord) => readonly string[];
 }
 
 export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
+  const names = new Map(nodes.map(({ incarnation, name }) => [incarnation, name]));
   return {
-    holder: holderNames(nodes),
+    holder: (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8),
     lacksNode: (run) => lacksCapableNode(run, nodes),
     builds: (run) => liveBuilds(run, nodes),
   };

@@ -9,8 +9,7 @@ import type { HeldClaim } from "./held-claims.js";
 import type { ClaimedJob } from "./job.js";
 import { readJobInput } from "./job-input.js";
 import { jobRecord, type OnDeadLetter, type QueueParts } from "./queue-parts.js";
-import { renewClaim } from "./renew-claim.js";
-import { deadLetter, failureEffect } from "./settle-job.js";
+import { deadLetter, failureEffect, renewClaim } from "./settle-job.js";
 
 export async function dequeueJob(
   parts: QueueParts,

@@ -1,5 +1,6 @@
 // One claimed job in a worker: runs its handler, renews its claim, writes its end once.
 
+import { Loop } from "../kernel/loop.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
@@ -33,8 +34,9 @@ export class JobWork {
 
   /** Resolves when the handler has ended and its job is settled, lost or abandoned. Never rejects. */
   async run(): Promise<void> {
-    this.#tell("job:claimed");
-    const beating = this.#beat();
+    this.#report("job:claimed");
+    const heartbeat = this.#heartbeat();
+    this.#over.signal.addEventListener("abort", () => void heartbeat.stop());
     const context = { signal: this.#abort.signal, stopping: this.#stopping.signal };
     const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
     if (this.#phase === "working") {
@@ -43,7 +45,7 @@ export class JobWork {
       await this.#settle(this.#cancelled ? { kind: "handBack" } : outcome);
     }
     this.letGo();
-    await beating;
+    await heartbeat.stop(Number.POSITIVE_INFINITY);
   }
 
   /** The worker stops: the handler may finish its current piece. */
@@ -66,26 +68,23 @@ export class JobWork {
   #lose(): void {
     if (this.#phase === "over") return;
     this.letGo();
-    this.#tell("job:claim_lost");
+    this.#report("job:claim_lost");
     this.#abort.abort(new ClaimLost({ runId: this.job.id, epoch: this.job.claimEpoch, token: "" }));
   }
 
   /** Often enough for the job's own timeout: two heartbeats may get lost. */
-  async #beat(): Promise<void> {
+  #heartbeat(): Loop {
     const { queue, workerId, heartbeatIntervalMs } = this.#settings;
     const everyMs = Math.min(heartbeatIntervalMs, Math.ceil(this.job.visibilityTimeoutMs / 3));
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      await sleep(this.#world, everyMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      try {
-        const { ok } = await queue.heartbeat(this.job, undefined, workerId);
-        // While its end is being written, only the answer to that write shows who owns the job.
-        if (!ok && this.#phase === "working") this.#lose();
-      } catch (error) {
-        this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
-      }
-    }
+    const round = async () => {
+      const { ok } = await queue.heartbeat(this.job, undefined, workerId);
+      // While its end is being written, only the answer to that write shows who owns the job.
+      if (!ok && this.#phase === "working") this.#lose();
+    };
+    const onError = (error: unknown) => this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
+    const loop = new Loop({ world: this.#world, round, onError, pauseMs: () => everyMs });
+    loop.start(everyMs);
+    return loop;
   }
 
   /**
@@ -108,11 +107,11 @@ export class JobWork {
     const { queue, workerId } = this.#settings;
     switch (outcome.kind) {
       case "done":
-        return (await queue.ack(this.job, workerId)) ? this.#tell("job:completed") : this.#lose();
+        return (await queue.ack(this.job, workerId)) ? this.#report("job:completed") : this.#lose();
       case "release":
-        return (await queue.release(this.job, workerId)) ? this.#tell("job:released") : this.#lose();
+        return (await queue.release(this.job, workerId)) ? this.#report("job:released") : this.#lose();
       case "handBack":
-        return (await queue.handBack(this.job, workerId)) ? this.#tell("job:handed_back") : this.#lose();
+        return (await queue.handBack(this.job, workerId)) ? this.#report("job:handed_back") : this.#lose();
       case "lost":
         return this.#lose();
       case "failed": {
@@ -127,7 +126,7 @@ export class JobWork {
     }
   }
 
-  #tell(name: "job:claimed" | "job:completed" | "job:released" | "job:claim_lost" | "job:handed_back"): void {
+  #report(name: "job:claimed" | "job:completed" | "job:released" | "job:claim_lost" | "job:handed_back"): void {
     this.#bus.emit(name, { jobId: this.job.id, runId: this.job.runId });
   }
 }

@@ -36,7 +36,7 @@ export function queueParts(store: Store, options: QueueOptions): QueueParts {
     settings,
     committer: new Committer(store.runs, world),
     held: new HeldClaims(),
-    workers: new WorkerNodes({ nodes: store.nodes, env: group.env, stack: group.stack, world }),
+    workers: new WorkerNodes(store.nodes, settings),
     async groupId() {
       groupId ??= (await store.runs.groupIds([group]))[0]!;
       return groupId;

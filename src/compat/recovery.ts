@@ -10,7 +10,7 @@ import { InvalidInput } from "../kernel/error.js";
 import { envName, stackName } from "../kernel/name.js";
 import { RECOVERIES, type Recovery } from "../kernel/run/recovery.js";
 import type { Orphan, RecoveryDecision } from "../store/contract/claim/recovery.js";
-import type { Reclaimed } from "../store/contract/run/runs.js";
+import type { Reclaimed, Reconciled } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
@@ -60,10 +60,7 @@ export interface SweepOptions extends Scope {
 
 export type SweepResult = SweepCounts;
 
-export interface ReconcileResult {
-  readonly replayed: number;
-  readonly skipped: number;
-}
+export type ReconcileResult = Reconciled;
 
 export interface RecoveryCalls {
   sweep(options?: SweepOptions): Promise<SweepResult>;
@@ -97,9 +94,9 @@ export function recovery(parts: RecoveryParts): RecoveryCalls {
       return result;
     },
     async reconcileWorkflows(options = {}) {
-      const { replayed, skipped } = await store.runs.reconcile(scopeOf(options, own));
-      bus?.emit("recovery.reconciled", { replayed, skipped });
-      return { replayed, skipped };
+      const result = await store.runs.reconcile(scopeOf(options, own));
+      bus?.emit("recovery.reconciled", result);
+      return result;
     },
   };
 }

@@ -1,13 +1,17 @@
-// Settles a job under the claim that this queue object holds: done, to be retried, dead, paused or handed back.
+// Settles or renews a job under the claim that this queue object holds: done, to be retried, dead, paused, handed back.
 
 import type { Payload } from "../kernel/codec/payload.js";
 import { storeError } from "../kernel/codec/stored-error.js";
-import { ClaimLost } from "../kernel/run/claim.js";
+import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import type { FailEffect, RetryEffect, SettleEffect } from "../kernel/run/effect.js";
 import { retryDelayMs } from "../kernel/run/retry.js";
+import { sleep } from "../kernel/world.js";
 import type { HeldClaim } from "./held-claims.js";
 import type { JobRef } from "./job.js";
 import type { QueueParts } from "./queue-parts.js";
+
+/** A locked row is free again after one statement. */
+const BUSY_DELAY_MS = 5;
 
 /** False: this queue object does not, or no longer, hold the job for this worker. Nothing was written. */
 export async function settleJob(
@@ -44,4 +48,13 @@ export function failureEffect(
 
 export function deadLetter(reason: Payload): FailEffect {
   return { kind: "fail", as: "dead", reason };
+}
+
+/** Sets the remaining time of a claim, counted from now. False: the claim is lost. */
+export async function renewClaim({ store, settings }: QueueParts, claim: Claim, leaseMs: number): Promise<boolean> {
+  for (;;) {
+    const [answer] = await store.runs.renew([claim], leaseMs);
+    if (answer?.outcome !== "busy") return answer?.outcome === "held";
+    await sleep(settings.world, BUSY_DELAY_MS);
+  }
 }

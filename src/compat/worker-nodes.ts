@@ -2,22 +2,17 @@
 // id is a new node.
 
 import { nodeName } from "../kernel/name.js";
-import type { World } from "../kernel/world.js";
 import type { NodeStore } from "../store/contract/node/nodes.js";
-
-export interface WorkerNodesOptions {
-  readonly nodes: NodeStore;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly world: World;
-}
+import type { QueueSettings } from "./queue-options.js";
 
 export class WorkerNodes {
-  readonly #options: WorkerNodesOptions;
+  readonly #nodes: NodeStore;
+  readonly #settings: QueueSettings;
   readonly #present = new Map<string, Promise<string>>();
 
-  constructor(options: WorkerNodesOptions) {
-    this.#options = options;
+  constructor(nodes: NodeStore, settings: QueueSettings) {
+    this.#nodes = nodes;
+    this.#settings = settings;
   }
 
   /** The incarnation under which this worker claims; registered if it is new. */
@@ -33,24 +28,25 @@ export class WorkerNodes {
   async signOff(workerId: string): Promise<void> {
     const present = this.#present.get(workerId);
     this.#present.delete(workerId);
-    if (present) await this.#options.nodes.stop(await present);
+    if (present) await this.#nodes.stop(await present);
   }
 
   /** Sends the heartbeat of this process's workers. */
   async beat(): Promise<void> {
-    for (const present of this.#present.values()) await this.#options.nodes.heartbeat(await present);
+    for (const present of this.#present.values()) await this.#nodes.heartbeat(await present);
   }
 
   /** The worker id of this incarnation; an unknown incarnation is returned as it is. */
   async nameOf(incarnation: string): Promise<string> {
-    const nodes = await this.#options.nodes.list({ env: this.#options.env, stopped: true });
+    const nodes = await this.#nodes.list({ env: this.#settings.group.env, stopped: true });
     return nodes.find((node) => node.incarnation === incarnation)?.identity ?? incarnation;
   }
 
   async #register(workerId: string): Promise<string> {
-    const { nodes, env, stack, world } = this.#options;
+    const { group, world } = this.#settings;
+    const { env, stack } = group;
     const incarnation = world.token();
-    await nodes.register({ incarnation, identity: workerId, name: workerId, env, stack, build: null });
+    await this.#nodes.register({ incarnation, identity: workerId, name: workerId, env, stack, build: null });
     return incarnation;
   }
 }

@@ -20,8 +20,7 @@ import { ACKED_BY, lookUpJob } from "./look-up-job.js";
 import type { QueueOptions } from "./queue-options.js";
 import { jobRecord, type OnDeadLetter, type QueueParts, queueParts } from "./queue-parts.js";
 import { reclaimJobs } from "./reclaim-jobs.js";
-import { renewClaim } from "./renew-claim.js";
-import { failureEffect, settleJob } from "./settle-job.js";
+import { failureEffect, renewClaim, settleJob } from "./settle-job.js";
 
 export type HeartbeatAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: "lost" };
 

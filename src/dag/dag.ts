@@ -138,15 +138,8 @@ function checkOptions(name: string, options: object): void {
 /** The DAG's own run and each of its tasks: claimed independently, by any node that serves their queues. */
 function programsOf(dag: AnyDag, environment: ProgramEnvironment): readonly Program[] {
   const { kind, name, version, queue, limits, breaker, tasks } = dag;
-  const own = {
-    kind,
-    name,
-    version,
-    queue,
-    limits,
-    breaker,
-    execute: (session: Session) => runDag(dag, environment, session),
-  };
+  const execute = (session: Session) => runDag(dag, environment, session);
+  const own = { kind, name, version, queue, limits, breaker, execute };
   return [own, ...dag.order.map((task) => taskProgram(dag, task, environment, tasks[task]!))];
 }
 

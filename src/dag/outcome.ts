@@ -23,13 +23,13 @@ export function outcomeOf(peeked: Peeked | null | undefined, codecs: Codecs): Ou
 }
 
 function errorOf(state: RunState, value: unknown): StoredError {
-  const said = (value ?? {}) as Partial<StoredError> & Partial<CrashReason> & { by?: string; reason?: string | null };
-  if (typeof said.message === "string") return { ...said, name: said.name ?? "Error", message: said.message };
+  const reason = (value ?? {}) as Partial<StoredError> & Partial<CrashReason> & { by?: string; reason?: string | null };
+  if (typeof reason.message === "string") return { ...reason, name: reason.name ?? "Error", message: reason.message };
   if (state === "cancelled") {
-    const message = `It was cancelled by ${said.by ?? "an unknown caller"}${said.reason ? `: ${said.reason}` : "."}`;
+    const message = `It was cancelled by ${reason.by ?? "an unknown caller"}${reason.reason ? `: ${reason.reason}` : "."}`;
     return { name: "Cancelled", code: "CANCELLED", message };
   }
-  if (state === "dead") return crashLimit(said, "task");
+  if (state === "dead") return crashLimit(reason, "task");
   return { name: "TaskEnded", code: "TASK_ENDED", message: `It ended ${state}.` };
 }
 

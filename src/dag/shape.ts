@@ -38,27 +38,20 @@ export function shapeOf(dag: string, tasks: TasksByName): Shape {
 /** A need must be the task of that name in this DAG. */
 function checkNeeds(dag: string, tasks: TasksByName): void {
   const seen = new Map<unknown, string>();
-  for (const [name, task] of Object.entries(tasks)) {
+  for (const [key, task] of Object.entries(tasks)) {
+    const name = JSON.stringify(key);
     if (task?.kind !== "task" && task?.kind !== "each")
-      throw new DagInvalid(dag, `${JSON.stringify(name)} is not a task. Create it with task() or each().`);
+      throw new DagInvalid(dag, `${name} is not a task. Create it with task() or each().`);
     const twin = seen.get(task);
-    if (twin !== undefined)
-      throw new DagInvalid(
-        dag,
-        `${JSON.stringify(twin)} and ${JSON.stringify(name)} are the same task. Define it twice.`,
-      );
+    if (twin !== undefined) throw new DagInvalid(dag, `${twin} and ${name} are the same task. Define it twice.`);
     seen.set(task, name);
     for (const [need, needed] of Object.entries(task.needs)) {
+      const other = JSON.stringify(need);
       if (!Object.hasOwn(tasks, need))
-        throw new DagInvalid(
-          dag,
-          `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in the DAG. Add it.`,
-        );
-      if (tasks[need] !== needed)
-        throw new DagInvalid(
-          dag,
-          `${JSON.stringify(name)} needs a task other than the DAG's own ${JSON.stringify(need)}. Use the same task in both places.`,
-        );
+        throw new DagInvalid(dag, `${name} needs ${other}, which is not in the DAG. Add it.`);
+      if (tasks[need] === needed) continue;
+      const problem = `${name} needs a task other than the DAG's own ${other}. Use the same task in both places.`;
+      throw new DagInvalid(dag, problem);
     }
   }
 }

@@ -20,43 +20,31 @@ export class GraphInvalid extends HoldfastError {
 
 export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan, "start" | "nodes" | "edges">): void {
   const isNode = (target: string) => Object.hasOwn(nodes, target);
-  if (!isNode(start))
-    throw new GraphInvalid(name, "unknown node", `it starts at ${quote(start)}, which is not one of its nodes.`);
+  const invalid = (problem: GraphInvalid["problem"], says: string) => new GraphInvalid(name, problem, says);
+  if (!isNode(start)) throw invalid("unknown node", `it starts at ${quote(start)}, which is not one of its nodes.`);
   for (const node of Object.keys(nodes)) {
     if (!Object.hasOwn(edges, node))
-      throw new GraphInvalid(name, "bad edge", `${quote(node)} has no edge. Add one, to "end" if it is the last node.`);
+      throw invalid("bad edge", `${quote(node)} has no edge. Add one, to "end" if it is the last node.`);
   }
   for (const [node, edge] of Object.entries(edges)) {
     if (!isNode(node))
-      throw new GraphInvalid(
-        name,
-        "unknown node",
-        `there is an edge from ${quote(node)}, which is not one of its nodes.`,
-      );
-    for (const target of targetsOf(edge))
-      if (target !== END && !isNode(target))
-        throw new GraphInvalid(
-          name,
-          "unknown node",
-          `${quote(node)} leads to ${quote(target)}, which is not one of its nodes.`,
-        );
+      throw invalid("unknown node", `there is an edge from ${quote(node)}, which is not one of its nodes.`);
+    const lost = targetsOf(edge).find((target) => target !== END && !isNode(target));
+    if (lost !== undefined)
+      throw invalid("unknown node", `${quote(node)} leads to ${quote(lost)}, which is not one of its nodes.`);
     if (edge.choose === null && edge.to.length !== 1)
-      throw new GraphInvalid(name, "bad edge", `${quote(node)} has ${edge.to.length} targets but no \`choose\`.`);
-    if (edge.to.length === 0) throw new GraphInvalid(name, "bad edge", `${quote(node)} has no target.`);
+      throw invalid("bad edge", `${quote(node)} has ${edge.to.length} targets but no \`choose\`.`);
+    if (edge.to.length === 0) throw invalid("bad edge", `${quote(node)} has no target.`);
   }
   const reached = reach([start], (node) => targetsOf(edges[node]!).filter(isNode));
   const lost = Object.keys(nodes).filter((node) => !reached.has(node));
   if (lost.length > 0)
-    throw new GraphInvalid(
-      name,
-      "unreachable node",
-      `no edge leads from ${quote(start)} to ${lost.map(quote).join(", ")}.`,
-    );
+    throw invalid("unreachable node", `no edge leads from ${quote(start)} to ${lost.map(quote).join(", ")}.`);
   const ends = Object.keys(nodes).filter((node) => targetsOf(edges[node]!).includes(END));
   const leaving = reach(ends, (node) => Object.keys(nodes).filter((from) => targetsOf(edges[from]!).includes(node)));
   const caught = Object.keys(nodes).filter((node) => !leaving.has(node));
   if (caught.length > 0)
-    throw new GraphInvalid(name, "no way to an end", `from ${caught.map(quote).join(", ")} no edge leads to "end".`);
+    throw invalid("no way to an end", `from ${caught.map(quote).join(", ")} no edge leads to "end".`);
 }
 
 /**

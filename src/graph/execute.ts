@@ -13,11 +13,10 @@ import { misfit, settlement } from "../workflow/execute.js";
 import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";
-import type { Memory } from "./memory.js";
+import { beginsEffect, type Memory } from "./memory.js";
 import { NeedsPeople, StateFailed } from "./needs-people.js";
 import type { RunParts } from "./node-visit.js";
 import { GraphRun } from "./run-graph.js";
-import { beginsEffect } from "./snapshot-effect.js";
 
 export function graphProgram(graph: AnyGraph, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker } = graph;

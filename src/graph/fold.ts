@@ -8,8 +8,7 @@ import { isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";
 import { StateFailed } from "./needs-people.js";
-import type { GraphPlan } from "./plan.js";
-import { planAt } from "./plan-at.js";
+import { type GraphPlan, planAt } from "./plan.js";
 import {
   END,
   type FrameId,
@@ -56,9 +55,9 @@ export function fold(
   until: (memory: Memory) => boolean = () => false,
 ): Memory {
   let memory = new Memory();
-  const isTold = isBegunFirst(entries);
+  const isRecorded = isBegunFirst(entries);
   for (const entry of entries) {
-    memory = next(memory, entry, options, isTold);
+    memory = next(memory, entry, options, isRecorded);
     if (until(memory)) return memory;
   }
   return memory;
@@ -75,13 +74,13 @@ function next(
   memory: Memory,
   entry: JournalEntry,
   { plan, codecs, runId, baseSeq }: FoldOptions,
-  isTold: boolean,
+  isRecorded: boolean,
 ): Memory {
   const { kind, name, key, payload, at } = entry;
   const value = () => (payload ? codecs.decode(payload) : undefined);
   switch (kind) {
     case "start":
-      return begin(plan, value(), at, isTold);
+      return begin(plan, value(), at, isRecorded);
     case "snapshot":
       return decodeSnapshot(entry, runId, baseSeq, codecs);
     case "frame":
@@ -127,10 +126,10 @@ function next(
 }
 
 /** A run as it was started. A fork has no state here yet: its state is written before it does anything. */
-function begin(plan: GraphPlan, input: unknown, at: number, isTold: boolean): Memory {
+function begin(plan: GraphPlan, input: unknown, at: number, isRecorded: boolean): Memory {
   const memory = new Memory();
   memory.since = at;
-  if (isTold || isFork(input)) return memory;
+  if (isRecorded || isFork(input)) return memory;
   try {
     enter(memory, ROOT, { state: plan.init(input), start: plan.start });
   } catch (error) {

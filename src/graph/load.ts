@@ -69,11 +69,9 @@ async function forked(session: Session, { "~fork": fork }: ForkInput, options: F
   const there = { ...options, runId: fork.run, baseSeq: source.baseSeq };
   const memory = arriving(source.entries, fork.from, there);
   if (!memory) throw new PositionUnknown(fork.run, fork.from);
-  const copy = new Memory();
-  copy.frames.set("", changed(memory.frames.get("")!, fork.state));
-  copy.spent = memory.spent;
-  copy.iterations = memory.iterations;
-  return copy;
+  const { spent, iterations } = memory;
+  const frame = changed(memory.frames.get("")!, fork.state);
+  return Object.assign(new Memory(), { frames: new Map([["", frame]]), spent, iterations });
 }
 
 /** Back at an earlier node, with what has been spent since; visits keep counting, so no key is used again. */
@@ -86,13 +84,11 @@ async function rewound(session: Session, now: Memory, { to, state }: Rewind, opt
   const { node } = parsePosition(to);
   const visit = (visits[node] ?? 0) + 1;
   const then = changed(memory.frames.get("")!, state);
-  const copy = new Memory();
-  copy.frames.set("", { ...then, at: positionOf(node, visit), visits: { ...visits, [node]: visit } });
-  copy.mail = now.mail;
-  copy.spent = now.spent;
-  copy.since = now.since;
-  copy.recorded = now.recorded;
-  copy.iterations = memory.iterations;
+  const frame = { ...then, at: positionOf(node, visit), visits: { ...visits, [node]: visit } };
+  const { mail, spent, since, recorded } = now;
+  const { iterations } = memory;
+  const frames = new Map([["", frame]]);
+  const copy = Object.assign(new Memory(), { frames, mail, spent, since, recorded, iterations });
   return { memory: copy, unwritten: true };
 }
 

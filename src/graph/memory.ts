@@ -2,8 +2,9 @@
 // so the next holder has the same memory.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
-import type { Payload } from "../kernel/codec/payload.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
+import { LimitExceeded } from "../kernel/error.js";
+import type { AppendEffect } from "../kernel/run/effect.js";
 import { JournalCorrupt, type JournalEntry } from "../store/contract/journal/journal.js";
 import { frozen } from "./frozen.js";
 import { type FrameId, isWithin, type NodePlace, type Position } from "./position.js";
@@ -37,8 +38,8 @@ export interface Rewind {
 
 interface Snapshot {
   readonly frames: Readonly<Record<FrameId, Frame>>;
-  readonly mail: readonly Mail[];
-  readonly spent: Readonly<Record<string, number>>;
+  readonly mail: Mail[];
+  readonly spent: Record<string, number>;
   readonly iterations: number;
   readonly since: number;
   readonly recorded: number;
@@ -72,20 +73,9 @@ export class Memory {
   }
 
   clone(): Memory {
-    const copy = new Memory();
-    for (const [id, frame] of this.frames) copy.frames.set(id, frame);
-    for (const [key, result] of this.results) copy.results.set(key, result);
-    for (const [key, times] of this.progressCounts) copy.progressCounts.set(key, times);
-    copy.calls = [...this.calls];
-    copy.mail = [...this.mail];
-    copy.spent = { ...this.spent };
-    copy.iterations = this.iterations;
-    copy.since = this.since;
-    copy.recorded = this.recorded;
-    copy.written = this.written;
-    copy.begun = this.begun;
-    copy.rewind = this.rewind;
-    return copy;
+    const { frames, results, progressCounts, calls, mail, spent } = this;
+    const maps = { frames: new Map(frames), results: new Map(results), progressCounts: new Map(progressCounts) };
+    return Object.assign(new Memory(), this, maps, { calls: [...calls], mail: [...mail], spent: { ...spent } });
   }
 
   /** Work inside a node ends with the node. */
@@ -101,27 +91,37 @@ export class Memory {
   }
 }
 
-export function encodeSnapshot(memory: Memory, codecs: Codecs): Payload {
+/**
+ * The journal entry with the whole memory. Null when the state is larger than a value may be: the run continues, and
+ * recovery reads back to the last snapshot that fitted.
+ */
+export function snapshotEffect(memory: Memory, codecs: Codecs): AppendEffect | null {
+  try {
+    return encodeSnapshot(memory, codecs, "");
+  } catch (error) {
+    if (error instanceof LimitExceeded) return null;
+    throw error;
+  }
+}
+
+/** Records where the run begins, or where it was rewound to: nothing else in its journal says so. */
+export function beginsEffect(memory: Memory, codecs: Codecs): AppendEffect {
+  return encodeSnapshot(memory, codecs, "begins");
+}
+
+function encodeSnapshot(memory: Memory, codecs: Codecs, name: "" | "begins"): AppendEffect {
   const { frames, mail, spent, iterations, since, recorded } = memory;
   const snapshot: Snapshot = { frames: Object.fromEntries(frames), mail, spent, iterations, since, recorded };
-  return codecs.encode(snapshot, "state");
+  return { kind: "append", entry: { kind: "snapshot", name, payload: codecs.encode(snapshot, "state") } };
 }
 
 /** A snapshot that knows of more nodes than precede it was not written by this run. */
 export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: number, codecs: Codecs): Memory {
   const snapshot = codecs.decode(entry.payload!) as Snapshot;
   if (snapshot.recorded > entry.seq - baseSeq - 1) throw new JournalCorrupt(runId, baseSeq + snapshot.recorded + 1);
-  const memory = new Memory();
-  for (const [id, frame] of Object.entries(snapshot.frames))
-    memory.frames.set(id, { ...frame, state: frozen(frame.state) });
-  memory.mail = [...snapshot.mail];
-  memory.spent = { ...snapshot.spent };
-  memory.iterations = snapshot.iterations;
-  memory.since = snapshot.since;
-  memory.recorded = snapshot.recorded;
-  memory.written = snapshot.iterations;
-  memory.begun = true;
-  return memory;
+  const { frames, iterations: written } = snapshot;
+  const states = Object.entries(frames).map(([id, frame]) => [id, { ...frame, state: frozen(frame.state) }] as const);
+  return Object.assign(new Memory(), snapshot, { frames: new Map(states), written, begun: true });
 }
 
 /** The entries of a wait are named after its signal; their key is its place. */

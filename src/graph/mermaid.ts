@@ -34,9 +34,7 @@ function shape(node: AnyNode, name: string): string {
     case "function":
       return `[${text}]`;
     case "map":
-      return `[[${text}]]`;
     case "parallel":
-      return `[[${text}]]`;
     case "subgraph":
       return `[[${text}]]`;
     case "approval":

@@ -56,8 +56,8 @@ export class StateFailed extends NeedsPeople {
   readonly by: "init" | "reducer";
 
   constructor(by: StateFailed["by"], cause: unknown) {
-    const said = by === "init" ? "`init` threw" : "a reducer threw on a recorded update";
-    super(`The run's state cannot be rebuilt: ${said}. The run continues on a node whose code can rebuild it.`, {
+    const problem = by === "init" ? "`init` threw" : "a reducer threw on a recorded update";
+    super(`The run's state cannot be rebuilt: ${problem}. The run continues on a node whose code can rebuild it.`, {
       cause,
     });
     this.by = by;

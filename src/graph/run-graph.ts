@@ -8,15 +8,13 @@ import { PermanentError, StepCall, type StepInfo } from "../replay/step-call.js"
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
-import type { Memory } from "./memory.js";
+import { type Memory, snapshotEffect } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
 import type { NodeVisit, RunParts, Walker } from "./node-visit.js";
-import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
-import { own } from "./plan-at.js";
+import { type AnyNode, type EdgeValue, type GraphPlan, own } from "./plan.js";
 import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
-import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
 
 const NOTHING: readonly Effect[] = [];

@@ -9,9 +9,9 @@ import { failureDetail } from "../kernel/failure-detail.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseLost, LeaseMisused } from "./error.js";
-import type { Gate } from "./gate.js";
 import type { LeaseEvents } from "./lease-events.js";
 import { keepRenewed } from "./renewer.js";
+import type { ReportedClaims } from "./reported-claims.js";
 import type { Granted, WorkClaims } from "./work-claims.js";
 
 /**
@@ -42,7 +42,7 @@ export interface HeldLeaseParts {
   readonly askedAt: number;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  readonly gate: Gate;
+  readonly reported: ReportedClaims;
   readonly claims: WorkClaims;
   readonly world: World;
   readonly bus: Telemetry<LeaseEvents> | undefined;
@@ -100,10 +100,10 @@ export class HeldLease implements AsyncDisposable {
    * repeated.
    */
   async renew(): Promise<void> {
-    const { gate, leaseMs, world } = this.#parts;
+    const { reported, leaseMs, world } = this.#parts;
     this.#expectOpen();
     const sentAt = world.monotonicNow();
-    await gate.renew(this.key, this.owner, { leaseMs, grant: this }, (answer) => {
+    await reported.renew(this.key, this.owner, { leaseMs, grant: this }, (answer) => {
       // Rejected because it was ended meanwhile: that call reports the outcome.
       if (this.#end) return false;
       if (answer === "held") this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
@@ -115,18 +115,18 @@ export class HeldLease implements AsyncDisposable {
 
   /** The work is done. Throws `LeaseLost` if this owner no longer had the lease. */
   async complete(): Promise<void> {
-    return this.#endBy("complete", () => this.#parts.gate.complete(this.key, this.owner, this));
+    return this.#endBy("complete", () => this.#parts.reported.complete(this.key, this.owner, this));
   }
 
   /** The work failed: the next acquire of the key is attempt + 1. */
   async fail(detail: string): Promise<void> {
     if (typeof detail !== "string") throw new InvalidInput("detail", `must be a string, not ${typeof detail}`);
-    return this.#endBy("fail", () => this.#parts.gate.fail(this.key, this.owner, detail, this));
+    return this.#endBy("fail", () => this.#parts.reported.fail(this.key, this.owner, detail, this));
   }
 
   /** Gives it up without having done the work. */
   async release(): Promise<void> {
-    return this.#endBy("release", () => this.#parts.gate.release(this.key, this.owner, this));
+    return this.#endBy("release", () => this.#parts.reported.release(this.key, this.owner, this));
   }
 
   /**

@@ -1,7 +1,8 @@
 // The timing of a leader, validated: how long it leads after a renewal, and how often candidates ask.
 
-import { type Duration, formatDuration, toMs } from "../kernel/duration.js";
+import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { readRenewEvery } from "./leases.js";
 
 export interface LeaderTiming {
   /** How long a leadership survives its leader's death. Default 30 s. */
@@ -28,11 +29,7 @@ export function leaderTiming({ lease = "30s", renew }: LeaderTiming, path = ""):
   if (leaseMs < SHORTEST_LEASE_MS) {
     throw new InvalidInput(`${path}lease`, `must be ${SHORTEST_LEASE_MS} ms or more; it is ${leaseMs} ms`);
   }
-  const renewMs = renew === undefined ? Math.floor(leaseMs / 3) : toMs(renew, `${path}renew`);
-  if (renewMs < 1 || renewMs >= leaseMs) {
-    const rule = `must be from 1 ms to less than the lease (${formatDuration(leaseMs)}), a third of it for example`;
-    throw new InvalidInput(`${path}renew`, `${rule}; it is ${formatDuration(renewMs)}`);
-  }
+  const renewMs = readRenewEvery(renew, leaseMs, `${path}renew`);
   const marginMs = Math.min(leaseMs / 10, (leaseMs - renewMs) / 2);
   return { leaseMs, renewMs, leadMs: leaseMs - marginMs, lookMs: Math.max(1, Math.min(renewMs / 4, LONGEST_LOOK_MS)) };
 }

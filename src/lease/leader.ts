@@ -61,7 +61,7 @@ class Campaign implements Leader {
     this.#key = leaseKey(options.key, "key");
     this.#loop = new Loop({
       world: this.#world,
-      round: () => this.#stand(),
+      round: () => this.#campaign(),
       onError: (error) => this.#call(() => options.onError?.(error)),
       pauseMs: () => times.lookMs,
     });
@@ -94,7 +94,7 @@ class Campaign implements Leader {
   }
 
   /** Asks for the lease, and holds office if it is granted. Returns when to ask again. */
-  async #stand(): Promise<number> {
+  async #campaign(): Promise<number> {
     const { leaseMs, renewMs, lookMs } = this.#times;
     const askedAt = this.#world.monotonicNow();
     const lease = await this.#leases.acquire(this.#key, { for: leaseMs, renewEvery: renewMs });

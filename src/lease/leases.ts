@@ -8,11 +8,11 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseUnsupported } from "./error.js";
-import { gate } from "./gate.js";
 import { HeldLease } from "./held-lease.js";
 import type { LeaseEvents } from "./lease-events.js";
+import { ReportedClaims } from "./reported-claims.js";
 import { storeClaims } from "./store-claims.js";
-import type { LeaseInfo, WorkClaims } from "./work-claims.js";
+import type { LeaseInfo, Refused, WorkClaims } from "./work-claims.js";
 
 interface CommonOptions {
   /** Who acquires: best the identity of this node. Shown in events and to callers that find the key busy. */
@@ -57,36 +57,27 @@ export function createLeases(options: LeasesOptions): Leases {
   const { bus, world = systemWorld() } = options;
   const owner = nodeName(options.owner, "owner");
   const claims = options.claims ?? storeClaims(options.store.leases, { env: options.env ?? "default", world });
-  const gated = gate(claims, { bus, world });
+  const reported = new ReportedClaims(claims, bus, world);
   return {
     async acquire(key, { for: lease, renewEvery }) {
       const leaseMs = readLease(lease);
-      const renewEveryMs = readRenewEvery(renewEvery, leaseMs);
+      const renewEveryMs = readRenewEvery(renewEvery, leaseMs, "renewEvery");
       const askedAt = world.monotonicNow();
-      const granted = await gated.acquire(leaseKey(key, "key"), owner, { leaseMs });
-      if (!granted.ok) return new Busy(granted.owner ?? null, granted.leftMs ?? null);
-      return new HeldLease({ key, owner, granted, askedAt, leaseMs, renewEveryMs, gate: gated, claims, world, bus });
+      const granted = await reported.acquire(leaseKey(key, "key"), owner, { leaseMs });
+      if (!granted.ok) return busyLease(granted);
+      return new HeldLease({ key, owner, granted, askedAt, leaseMs, renewEveryMs, reported, claims, world, bus });
     },
     async get(key) {
       if (!claims.get) throw new LeaseUnsupported("get");
       return claims.get(leaseKey(key, "key"));
     },
-    reclaimExpired: ({ limit = 100 } = {}) => gated.reclaimExpired(limit),
+    reclaimExpired: ({ limit = 100 } = {}) => reported.reclaimExpired(limit),
   };
 }
 
-class Busy implements BusyLease {
-  readonly ok = false;
-  readonly reason = "busy";
-  readonly owner: string | null;
-  readonly leftMs: number | null;
-
-  constructor(owner: string | null, leftMs: number | null) {
-    this.owner = owner;
-    this.leftMs = leftMs;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {}
+function busyLease({ owner, leftMs }: Refused): BusyLease {
+  const holder = { owner: owner ?? null, leftMs: leftMs ?? null };
+  return { ok: false, reason: "busy", ...holder, [Symbol.asyncDispose]: async () => {} };
 }
 
 function readLease(lease: Duration): number {
@@ -95,12 +86,11 @@ function readLease(lease: Duration): number {
   throw new InvalidInput("for", `a lease must last ${SHORTEST_LEASE_MS} ms or more; it is ${leaseMs} ms`);
 }
 
-function readRenewEvery(renewEvery: Duration | undefined, leaseMs: number): number {
+/** Less than the lease; a third of it if omitted. */
+export function readRenewEvery(renewEvery: Duration | undefined, leaseMs: number, path: string): number {
   if (renewEvery === undefined) return Math.floor(leaseMs / 3);
-  const renewEveryMs = toMs(renewEvery, "renewEvery");
+  const renewEveryMs = toMs(renewEvery, path);
   if (renewEveryMs >= 1 && renewEveryMs < leaseMs) return renewEveryMs;
-  throw new InvalidInput(
-    "renewEvery",
-    `must be from 1 ms to less than the lease (${formatDuration(leaseMs)}); it is ${formatDuration(renewEveryMs)}`,
-  );
+  const rule = `must be from 1 ms to less than the lease (${formatDuration(leaseMs)}), a third of it for example`;
+  throw new InvalidInput(path, `${rule}; it is ${formatDuration(renewEveryMs)}`);
 }

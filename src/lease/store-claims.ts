@@ -1,10 +1,11 @@
 // Work claims on a Holdfast store: its named leases, within one env.
 
 import { envName } from "../kernel/name.js";
+import { omit } from "../kernel/omit.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import type { LeaseFence, LeaseRecord, LeaseStore } from "../store/contract/lease/leases.js";
-import type { ClaimAnswer, Grant, LeaseInfo, WorkClaims } from "./work-claims.js";
+import type { LeaseFence, LeaseStore } from "../store/contract/lease/leases.js";
+import type { ClaimAnswer, Grant, WorkClaims } from "./work-claims.js";
 
 export interface StoreClaimsOptions {
   /** Default "default". */
@@ -34,11 +35,7 @@ export function storeClaims(leases: LeaseStore, options: StoreClaimsOptions = {}
     reclaimExpired: async (limit) => (await leases.reclaimExpired({ env, limit })).map(({ key }) => key),
     async get(key) {
       const record = await leases.get(env, key);
-      return record && infoOf(record);
+      return record && omit(record, "env", "token");
     },
   };
-}
-
-function infoOf({ env: _env, token: _token, ...info }: LeaseRecord): LeaseInfo {
-  return info;
 }

@@ -10,6 +10,8 @@
 //   as no other owner took it.
 // - Every call resolves or rejects in a finite time. A rejection means: unknown.
 
+import type { LeaseRecord } from "../store/contract/lease/leases.js";
+
 export interface Grant {
   /** Rises by one with each grant of the key. */
   readonly epoch: number;
@@ -54,14 +56,4 @@ export interface WorkClaims {
 }
 
 /** A lease as any caller may see it: without the token, which belongs to its holder. */
-export interface LeaseInfo {
-  readonly key: string;
-  readonly owner: string;
-  readonly state: "claimed" | "done" | "failed" | "expired";
-  readonly epoch: number;
-  readonly attempt: number;
-  readonly leaseUntil: number;
-  readonly acquiredAt: number;
-  readonly finishedAt: number | null;
-  readonly detail: string | null;
-}
+export type LeaseInfo = Omit<LeaseRecord, "env" | "token">;

@@ -31,11 +31,11 @@ export interface EffectOptions {
   readonly finishOnAbort?: boolean;
 }
 
-/** The arguments, as of the microstep that requested the effect. */
-export interface EffectArguments {
-  readonly context: unknown;
-  readonly event: unknown;
-  readonly params: unknown;
+/** The arguments of an effect, as of the microstep that requested it. */
+export interface About<Context = unknown, Ev = unknown, Params = unknown> {
+  readonly context: Context;
+  readonly event: Ev;
+  readonly params: Params;
 }
 
 /** The event it returns is sent to the instance, once. */
@@ -43,7 +43,7 @@ export interface Effect {
   readonly policy: RetryPolicy;
   readonly timeoutMs: number | null;
   readonly finishOnAbort: boolean;
-  readonly run: (info: EffectInfo, about: EffectArguments) => unknown;
+  readonly run: (info: EffectInfo, about: About) => unknown;
 }
 
 /** A state as `migrate` receives and returns it. */

@@ -33,7 +33,7 @@ export type TimerPayload =
 /** A timer kept in memory. */
 export interface LocalTimer {
   readonly delayMs: number;
-  readonly ring: TimerPayload;
+  readonly payload: TimerPayload;
 }
 
 interface Kept {
@@ -41,7 +41,7 @@ interface Kept {
   readonly timers: ReadonlyMap<string, NewTimer>;
   readonly cancelled: ReadonlySet<string>;
   readonly fired: readonly Fired[];
-  readonly told: ReadonlyMap<string, NewTold>;
+  readonly sent: ReadonlyMap<string, NewTold>;
   readonly effects: readonly NewRun[];
   readonly local: readonly LocalTimer[];
   /** From emit() and log(), to be published after the write. */
@@ -53,7 +53,7 @@ const NOTHING: Kept = {
   timers: new Map(),
   cancelled: new Set(),
   fired: [],
-  told: new Map(),
+  sent: new Map(),
   effects: [],
   local: [],
   published: [],
@@ -63,7 +63,7 @@ interface TimerToSet {
   /** What people see. */
   readonly shown: string;
   readonly delayMs: number;
-  readonly ring: TimerPayload;
+  readonly payload: TimerPayload;
   readonly value: unknown;
 }
 
@@ -125,7 +125,7 @@ export class Draft {
   change(): Change {
     const { logic, version, snapshotEvery } = this.#machine;
     const { seq, snapshotSeq, live, status } = this.#state;
-    const { events, timers, told, effects } = this.#kept;
+    const { events, timers, sent, effects } = this.#kept;
     // A snapshot of another version is replaced at once, so that this version's events never have to be read on top of
     // it.
     const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || this.#state.version !== version;
@@ -138,7 +138,7 @@ export class Draft {
       version,
       snapshot: due ? saveState(this.#machine, this.#state, this.#place.codecs) : null,
       timers: status === "active" ? [...timers.values()] : [],
-      told: [...told.values()],
+      told: [...sent.values()],
       effects,
     };
   }
@@ -149,8 +149,13 @@ export class Draft {
       case "after": {
         const { branch, delayMs } = order;
         this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
-        const ring: TimerPayload = { kind: "after", branch, generation: seq };
-        this.#set(`after:${branch.path}:${branch.delay}`, { shown: shownBranch(branch), delayMs, ring, value: branch });
+        const payload: TimerPayload = { kind: "after", branch, generation: seq };
+        this.#set(`after:${branch.path}:${branch.delay}`, {
+          shown: shownBranch(branch),
+          delayMs,
+          payload,
+          value: branch,
+        });
         break;
       }
       case "left":
@@ -160,16 +165,16 @@ export class Draft {
       case "raise": {
         const { event, delayMs } = order;
         const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
-        const ring: TimerPayload = { kind: "raise", event, name, generation: seq };
-        this.#set(name, { shown: `raise ${event.type}`, delayMs, ring, value: event });
+        const payload: TimerPayload = { kind: "raise", event, name, generation: seq };
+        this.#set(name, { shown: `raise ${event.type}`, delayMs, payload, value: event });
         break;
       }
       case "cancel":
         this.#cancel(`raise:${order.id}`);
-        this.#remove(timerId(key, `tell:${order.id}`));
+        this.#remove(timerId(key, `send:${order.id}`));
         break;
-      case "tell":
-        this.#tell(order, n);
+      case "send":
+        this.#send(order, n);
         break;
       case "effect": {
         const { name: effect, params, context, event } = order;
@@ -183,16 +188,16 @@ export class Draft {
     }
   }
 
-  #set(name: string, { shown, delayMs, ring, value }: TimerToSet): void {
+  #set(name: string, { shown, delayMs, payload, value }: TimerToSet): void {
     const { key, seq, armed } = this.#state;
     if (this.#machine.timers === "memory") {
       this.#state = { ...this.#state, armed: { ...armed, [name]: seq } };
-      this.#kept.local = [...this.#kept.local, { delayMs, ring }];
+      this.#kept.local = [...this.#kept.local, { delayMs, payload }];
       return;
     }
     const id = timerId(key, name);
-    const payload = this.#place.codecs.encode(value, "timer");
-    const timer = { id, generation: seq, kind: ring.kind, name: shown, payload, delayMs };
+    const encoded = this.#place.codecs.encode(value, "timer");
+    const timer = { id, generation: seq, kind: payload.kind, name: shown, payload: encoded, delayMs };
     this.#kept.timers = new Map([...this.#kept.timers, [id, timer]]);
     this.#keep(id);
   }
@@ -204,7 +209,7 @@ export class Draft {
 
   #remove(id: string): void {
     this.#kept.timers = new Map([...this.#kept.timers].filter(([one]) => one !== id));
-    this.#kept.told = new Map([...this.#kept.told].filter(([one]) => one !== id));
+    this.#kept.sent = new Map([...this.#kept.sent].filter(([one]) => one !== id));
     this.#kept.cancelled = new Set([...this.#kept.cancelled, id]);
   }
 
@@ -213,22 +218,22 @@ export class Draft {
     this.#kept.cancelled = new Set([...this.#kept.cancelled].filter((one) => one !== id));
   }
 
-  #tell(order: Extract<Order, { kind: "tell" }>, n: number): void {
+  #send(order: Extract<Order, { kind: "send" }>, n: number): void {
     const { env, stack, codecs } = this.#place;
     const { key, seq } = this.#state;
     const { machine, event, delayMs, sendId } = order;
-    const id = timerId(key, sendId === null ? `tell:#${seq}.${n}` : `tell:${sendId}`);
-    const sent = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
-    const told: NewTold = {
+    const id = timerId(key, sendId === null ? `send:#${seq}.${n}` : `send:${sendId}`);
+    const content = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
+    const sent: NewTold = {
       id,
       generation: seq,
       name: event.type,
       delayMs,
       instanceKey: instanceKey(env, machine, order.id),
       group: timerGroup(env, stack, machine),
-      payload: codecs.encode(sent, "event"),
+      payload: codecs.encode(content, "event"),
     };
-    this.#kept.told = new Map([...this.#kept.told, [id, told]]);
+    this.#kept.sent = new Map([...this.#kept.sent, [id, sent]]);
     this.#keep(id);
   }
 

@@ -57,7 +57,7 @@ function effects(machine: AnyMachine, environment: ProgramEnvironment) {
   return workflow(effectProgram, { queue }, async (ctx, input: EffectInput) => {
     const { id, seq, n, effect, ended: end } = input;
     if (effect === null) {
-      await ctx.step("tell", INSIST, () => notifyParent(instances, ctx.runId, end!));
+      await ctx.step("report", INSIST, () => notifyParent(instances, ctx.runId, end!));
       return;
     }
     const found = machine.effects.get(effect);

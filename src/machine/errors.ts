@@ -75,8 +75,8 @@ export class TransitionFailed extends HoldfastError {
   readonly code = "TRANSITION_FAILED";
 
   constructor(machine: string, type: string, cause: unknown) {
-    const said = cause instanceof Error ? cause.message : String(cause);
-    super(`Machine ${JSON.stringify(machine)} threw at event ${JSON.stringify(type)}: ${said}`, { cause });
+    const message = cause instanceof Error ? cause.message : String(cause);
+    super(`Machine ${JSON.stringify(machine)} threw at event ${JSON.stringify(type)}: ${message}`, { cause });
   }
 }
 

@@ -81,7 +81,7 @@ function revive(machine: AnyMachine, state: unknown, id: string): Live {
   try {
     return machine.logic.restore(state);
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
-    throw new InstanceQuarantined(id, `${said.replace(/\.$/, "")}.`, { cause });
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new InstanceQuarantined(id, `${message.replace(/\.$/, "")}.`, { cause });
   }
 }

@@ -2,18 +2,16 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
-import { dedupeKey, nodeName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
-import type { InstanceStatus, TimerKind } from "../store/contract/machine/machines.js";
+import type { InstanceStatus, TimerRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { checkEvent } from "./check-event.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
-import { storeForLater } from "./store-event.js";
+import { checkEvent, senderOf, storeForLater } from "./store-event.js";
 import { waitForState } from "./wait-for.js";
 
 /** Options for starting an instance. */
@@ -68,16 +66,11 @@ export interface StateOf<Value, Context, Out> {
   readonly updatedAt: number;
 }
 
-export interface InstanceTimer {
+export interface InstanceTimer extends Pick<TimerRecord, "kind" | "dueAt" | "attempts" | "state" | "problem"> {
   /** `after 30m in pending`. */
   readonly name: string;
-  readonly kind: TimerKind;
   /** The sequence at which it was set. */
   readonly generation: number;
-  readonly dueAt: number;
-  readonly attempts: number;
-  readonly state: "pending" | "dead";
-  readonly problem: string | null;
 }
 
 export class Instance<Ev extends MachineEvent, Value, Context, Out> {
@@ -103,8 +96,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   send(event: Ev, options?: SendEventOptions): Promise<Sent<Value>>;
   async send(event: Ev, options: SendEventOptions & SendLaterOptions = {}): Promise<Sent<Value> | Accepted> {
     const { tx, delay, expectedSeq } = options;
-    const key = options.key === undefined ? null : dedupeKey(options.key, "key");
-    const by = options.by === undefined ? null : nodeName(options.by, "by");
+    const { key, by } = senderOf(options);
     checkEvent(event);
     if (tx || delay !== undefined) {
       if (expectedSeq !== undefined)

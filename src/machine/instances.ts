@@ -258,17 +258,17 @@ export class Instances {
       }
     }
     if (kept.effects.length > 0) this.wakeups.wake("runs");
-    const delays = [...kept.timers.values(), ...kept.told.values()].map(({ delayMs }) => delayMs);
+    const delays = [...kept.timers.values(), ...kept.sent.values()].map(({ delayMs }) => delayMs);
     if (delays.length > 0) this.wakeups.wake("timers", Math.min(...delays));
     for (const timer of kept.local) this.#arm(machine, state.id, timer);
   }
 
-  #arm(machine: AnyMachine, id: string, { delayMs, ring }: LocalTimer): void {
+  #arm(machine: AnyMachine, id: string, { delayMs, payload }: LocalTimer): void {
     const cancel = this.world.after(delayMs, () => {
       this.#cancels.delete(cancel);
       const of = { machine: machine.name, id };
-      this.deliver(machine, id, { ...ring, timer: null }).catch((error: unknown) =>
-        this.#bus.emit("timer.failed", { ...of, timer: ring.kind, attempts: 1, error }),
+      this.deliver(machine, id, { ...payload, timer: null }).catch((error: unknown) =>
+        this.#bus.emit("timer.failed", { ...of, timer: payload.kind, attempts: 1, error }),
       );
     });
     this.#cancels.add(cancel);

@@ -37,7 +37,7 @@ export type Order =
       readonly event: MachineEvent;
     }
   | {
-      readonly kind: "tell";
+      readonly kind: "send";
       readonly machine: string;
       readonly id: string;
       readonly event: MachineEvent;

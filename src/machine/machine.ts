@@ -6,7 +6,7 @@ import { programName, queueName, versionName } from "../kernel/name.js";
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
-import type { Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
+import type { About, Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
 import { toMermaid } from "./mermaid.js";
@@ -22,13 +22,6 @@ import type {
   StateValue,
 } from "./xstate.js";
 import { nodesOf, type Target, xstateLogic } from "./xstate-logic.js";
-
-/** The arguments of an effect, as of the microstep that requested it. */
-export interface About<Context, Ev, Params> {
-  readonly context: Context;
-  readonly event: Ev;
-  readonly params: Params;
-}
 
 export type EffectFunction<Context, Ev, Params> = (
   info: EffectInfo,

@@ -1,19 +1,15 @@
 // An instance reached by names alone, without the machine's code: an event is stored, and a node with the code applies
 // it.
 
-import type { Duration } from "../kernel/duration.js";
-import { dedupeKey, nodeName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
 import type { InstanceRecord } from "../store/contract/machine/machines.js";
-import type { Transaction } from "../store/contract/transaction.js";
-import { checkEvent } from "./check-event.js";
 import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
-import type { Accepted, InstanceTimer } from "./instance.js";
+import type { Accepted, InstanceTimer, SendLaterOptions } from "./instance.js";
 import type { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import { redact } from "./redact.js";
-import { storeForLater } from "./store-event.js";
+import { checkEvent, senderOf, storeForLater } from "./store-event.js";
 
 export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
   readonly value: unknown;
@@ -32,15 +28,11 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     this.#instances = instances;
   }
 
-  async send(
-    event: Ev,
-    options: { readonly key?: string; readonly by?: string; readonly tx?: Transaction; readonly delay?: Duration } = {},
-  ): Promise<Accepted> {
+  async send(event: Ev, options: SendLaterOptions = {}): Promise<Accepted> {
     const { tx, delay } = options;
     checkEvent(event);
-    const key = options.key === undefined ? null : dedupeKey(options.key, "key");
-    const by = options.by === undefined ? null : nodeName(options.by, "by");
-    await storeForLater(this.#instances, { machine: this.#machine, id: this.id, event, key, by, tx, delay });
+    const later = { machine: this.#machine, id: this.id, event, ...senderOf(options), tx, delay };
+    await storeForLater(this.#instances, later);
     return { outcome: "accepted" };
   }
 

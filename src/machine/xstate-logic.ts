@@ -109,7 +109,7 @@ function orderReader(
 
   function sent({ event, id, delay, to }: Sending): Order[] {
     const target = (to as Target | undefined)?.["~instance"];
-    if (target) return [{ kind: "tell", ...target, event, delayMs: Math.max(delay ?? 0, 0), sendId: id ?? null }];
+    if (target) return [{ kind: "send", ...target, event, delayMs: Math.max(delay ?? 0, 0), sendId: id ?? null }];
     if (to !== inert) throw new ActionRefused(machine.id, "sends to an actor of its own");
     if (delay === undefined) return [{ kind: "toSelf", event }];
     return [{ kind: "raise", id: id ?? null, event, delayMs: Math.max(delay, 0) }];

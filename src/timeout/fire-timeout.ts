@@ -16,7 +16,7 @@ export interface FiringParts<Id extends string, State extends string> {
   readonly settings: SweeperSettings;
   readonly bus: Telemetry<SweeperEvents>;
   /** False: the sweeper is stopping or is no longer the leader, and claims nothing more. */
-  readonly mayGoOn: () => boolean;
+  readonly mayContinue: () => boolean;
   /** A timeout was put off and is due again in `inMs`. */
   readonly onPutOff: (inMs: number) => void;
 }
@@ -51,7 +51,7 @@ export class FiringRounds<Id extends string, State extends string> {
     let next = 0;
     const round = { claimed: 0, done: 0 };
     const serve = async () => {
-      while (next < timeouts.length && this.#parts.mayGoOn()) {
+      while (next < timeouts.length && this.#parts.mayContinue()) {
         const ended = await this.#serve(timeouts[next++]!);
         if (ended !== "not claimed") round.claimed++;
         if (ended === "done") round.done++;

@@ -49,7 +49,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
       fire: options.fire,
       settings: this.#settings,
       bus: this.#bus,
-      mayGoOn: () => !this.#loop.isStopped && (this.#leader?.isLeader() ?? true),
+      mayContinue: () => !this.#loop.isStopped && (this.#leader?.isLeader() ?? true),
       onPutOff: (inMs) => this.#loop.wake(inMs),
     });
   }

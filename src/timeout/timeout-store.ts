@@ -11,6 +11,7 @@
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
+import type { TimeoutRecord } from "../store/contract/timeout/timeouts.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
 export type TimeoutToSchedule<State extends string = string> = {
@@ -33,24 +34,13 @@ export type TimeoutToSchedule<State extends string = string> = {
     }
 );
 
-export interface ScheduledTimeout<Id extends string = string, State extends string = string> {
+/** Times are milliseconds since 1970. */
+export interface ScheduledTimeout<Id extends string = string, State extends string = string>
+  extends Omit<TimeoutRecord, "env" | "scope" | "instance" | "state" | "generation"> {
   readonly instance: Id;
   readonly state: State;
-  readonly sequence: number;
   /** A new one with every `schedule`. */
   readonly generation: string;
-  /** Milliseconds since 1970, as all times here. */
-  readonly deadline: number;
-  readonly createdAt: number;
-  /** Claims so far, including the current one. */
-  readonly attempts: number;
-  /** The node that claimed it last, and until when. */
-  readonly claimedBy: string | null;
-  readonly claimedUntil: number | null;
-  /** Given up after too many failures: not tried until it is retried or scheduled again. */
-  readonly dead: boolean;
-  /** Message of the last failure. */
-  readonly problem: string | null;
 }
 
 export interface ClaimedTimeout<Id extends string = string, State extends string = string>

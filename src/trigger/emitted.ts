@@ -35,11 +35,11 @@ const OUTCOMES = {
   skipped: "skipped",
 } as const;
 
-export function emitted(wishes: readonly Judged[], answers: ReadonlyMap<NewRun, Answer>): Emitted | HoldfastError {
+export function emitted(planned: readonly Judged[], answers: ReadonlyMap<NewRun, Answer>): Emitted | HoldfastError {
   const runs: EmittedRun[] = [];
-  for (const wish of wishes) {
-    const { program } = wish.run.group;
-    const answer = answers.get(wish.run);
+  for (const { run } of planned) {
+    const { program } = run.group;
+    const answer = answers.get(run);
     if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
     else if (answer.outcome === "refused") return answer.error;
     else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });

@@ -40,7 +40,7 @@ export interface EmitterOptions {
  * The runs one occurrence is to start, with the circuit breakers' verdicts; or what it has started, if one statement
  * was enough.
  */
-type Accepted = { readonly wishes: readonly Judged[] } | Emitted;
+type Accepted = { readonly planned: readonly Judged[] } | Emitted;
 
 type InTransaction = { readonly tx?: Transaction };
 
@@ -79,9 +79,9 @@ export class Emitter {
     const inTransaction = tx ? { tx } : {};
     // Concurrent single calls share a batch; a call in a transaction stays in that transaction.
     const accepted = tx ? (await this.#match([occurrence], inTransaction))[0]! : await this.#inOrder(occurrence);
-    const answer = "wishes" in accepted ? await this.#insert(accepted.wishes, inTransaction) : accepted;
+    const answer = "planned" in accepted ? await this.#insert(accepted.planned, inTransaction) : accepted;
     if (answer instanceof HoldfastError) throw answer;
-    this.#tell(type.name, answer);
+    this.#report(type.name, answer);
     for (const { runId, program, outcome } of answer.runs) if (outcome === "started") gate?.started(runId, program);
     return answer;
   }
@@ -95,7 +95,7 @@ export class Emitter {
     const accepting = this.#lane(occurrence);
     this.#earlier = Promise.allSettled([earlier, accepting]);
     const accepted = await accepting;
-    if ("wishes" in accepted) await earlier;
+    if ("planned" in accepted) await earlier;
     return accepted;
   }
 
@@ -136,21 +136,21 @@ export class Emitter {
       inTransaction,
     );
     return plans.map((plan) =>
-      plan instanceof HoldfastError ? plan : { wishes: plan.map((wish) => ({ ...wish, passes: passed.has(wish) })) },
+      plan instanceof HoldfastError ? plan : { planned: plan.map((run) => ({ ...run, passes: passed.has(run) })) },
     );
   }
 
   /** The runs that no circuit breaker rejects. */
-  async #pass(wishes: readonly PlannedRun[], inTransaction: InTransaction): Promise<ReadonlySet<PlannedRun>> {
+  async #pass(planned: readonly PlannedRun[], inTransaction: InTransaction): Promise<ReadonlySet<PlannedRun>> {
     const { store, env, telemetry } = this.#options;
-    const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
+    const guarded = planned.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
     const verdicts = await judge(store.breakers, guarded, inTransaction);
     const passed = new Set<PlannedRun>();
     for (const [i, { outcome, probe }] of verdicts.entries()) {
       const { program, runId } = guarded[i]!;
       const tries = probe !== null && (await store.breakers.takeProbe(probe, inTransaction));
       if (tries) telemetry?.emit("breaker.half_opened", { program, runId });
-      if (tries || outcome === "passes") passed.add(wishes[i]!);
+      if (tries || outcome === "passes") passed.add(planned[i]!);
     }
     return passed;
   }
@@ -198,7 +198,7 @@ export class Emitter {
     );
   }
 
-  #tell(event: string, { runs }: Emitted): void {
+  #report(event: string, { runs }: Emitted): void {
     const { telemetry } = this.#options;
     if (!telemetry) return;
     telemetry.emit("event.accepted", { event, runs: runs.filter(({ outcome }) => outcome === "started").length });

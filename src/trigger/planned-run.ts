@@ -32,14 +32,14 @@ export function plannedRunsOf(
   stamp: (program: string) => { readonly deferred?: NewDeferral },
 ): readonly PlannedRun[] | HoldfastError {
   try {
-    return matched.map((one) => wishOf(occurrence, one, stamp(one.program)));
+    return matched.map((one) => plannedRun(occurrence, one, stamp(one.program)));
   } catch (error) {
     if (error instanceof HoldfastError) return error;
     throw error;
   }
 }
 
-function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): PlannedRun {
+function plannedRun(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): PlannedRun {
   const { limits, queue, breaker, debounceMs } = one;
   const limited = limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) };
   const { key, ...run } = { ...eventRun(occurrence, one), ...stamped, ...limited };

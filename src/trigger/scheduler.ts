@@ -143,7 +143,7 @@ export class Scheduler {
     const decisions = await this.#guard(schedules.map((row) => this.#decide(row, now)));
     const answers = await store.fire(decisions.map(({ fire }) => fire));
     for (const [i, answer] of answers.entries()) {
-      if (answer.outcome === "fired") this.#tell(decisions[i]!, answer.runIds, now);
+      if (answer.outcome === "fired") this.#report(decisions[i]!, answer.runIds, now);
     }
     return 0;
   }
@@ -215,7 +215,7 @@ export class Scheduler {
     return windows;
   }
 
-  #tell({ row, fires, fire, windowOf, doubtful }: Decision, runIds: readonly string[], now: number): void {
+  #report({ row, fires, fire, windowOf, doubtful }: Decision, runIds: readonly string[], now: number): void {
     const { bus } = this.#options;
     const { program } = row.group;
     const of = { program, schedule: row.key };

@@ -1,18 +1,12 @@
 // The subscriptions of a node's programs: each event trigger as the row that `emit` finds.
 
 import { createHash } from "node:crypto";
-import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { canonicalText } from "../kernel/codec/canonical.js";
 import type { Subscription } from "../store/contract/event/events.js";
-import type { EventSpec, TriggerSpec } from "./trigger.js";
+import type { ScheduledProgram } from "./scheduler.js";
+import type { EventSpec } from "./trigger.js";
 
-interface Triggered {
-  readonly name: string;
-  readonly queue: string;
-  readonly version: string | null;
-  readonly triggers: readonly TriggerSpec[];
-  readonly breaker: BreakerRule | null;
-}
+type Triggered = Omit<ScheduledProgram, "limits">;
 
 interface Place {
   readonly env: string;
@@ -58,6 +52,6 @@ function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, cr
  * Identifies a subscription across versions of the code: the program and the events that start it. A changed debounce,
  * queue, version or `per` updates the subscription; a changed filter creates another.
  */
-function idOf(program: string, wish: readonly unknown[]): string {
-  return `${program} on ${createHash("sha256").update(canonicalText(wish)).digest("hex").slice(0, 16)}`;
+function idOf(program: string, parts: readonly unknown[]): string {
+  return `${program} on ${createHash("sha256").update(canonicalText(parts)).digest("hex").slice(0, 16)}`;
 }

@@ -11,23 +11,23 @@ const entry = (seq: number, kind: string, more: Partial<JournalEntry> = {}): Jou
   ...{ seq, epoch: 1, kind, name: "", key: null, payload: null, at: seq * 10 },
   ...more,
 });
-const heard = (seq: number, name: string) => entry(seq, "take", { name, key: `signal:${seq}` });
+const consumed = (seq: number, name: string) => entry(seq, "take", { name, key: `signal:${seq}` });
 
 test("replay starts at the last checkpoint, with the unread messages and the input of the episode", () => {
   const saved: Checkpoint = {
     ...{ version: 1, state: { n: 1 }, spent: { turns: 2, tokens: 3 }, moves: 4, asked: [] },
-    heard: [["go", 1]],
+    consumed: [["go", 1]],
   };
   const log = [
     entry(1, "start"),
     entry(2, "value", { name: "definition", key: "1" }),
-    heard(3, "go"),
+    consumed(3, "go"),
     entry(4, "checkpoint", { payload: codecs.encode({ ...saved, moves: 1 }) }),
-    heard(5, "go"),
-    heard(6, "stop"),
+    consumed(5, "go"),
+    consumed(6, "stop"),
     entry(7, "step", { name: "a", key: "1" }),
     entry(8, "checkpoint", { payload: codecs.encode(saved) }),
-    heard(9, "go"),
+    consumed(9, "go"),
     entry(10, "step", { name: "b", key: "2" }),
   ];
   const { checkpoint, log: kept } = splitAtCheckpoint(log, codecs);

@@ -11,10 +11,10 @@ import {
   TransactionUnsupported,
 } from "../../src/store/memory/index.js";
 import { tablesOf } from "../../src/store/memory/table/open-stores.js";
-import { snapshotMemory } from "../../src/store/memory/table/snapshot.js";
 import { Scene } from "../../src/testing/conformance/scene.js";
 import { type StoreHarness, storeConformance } from "../../src/testing/index.js";
 import { expectEveryOperation, recordOperations } from "../harness/recorded-operations.js";
+import { snapshotMemory } from "../store/differential/snapshot-memory.js";
 
 function memoryHarness(): StoreHarness {
   let nowMs = 1_700_000_000_000;

@@ -1,11 +1,11 @@
-// Acquiring, ending and looking at leases; the gate with and without claims; FakeClaims.
+// Acquiring, ending and looking at leases; the events of work claims; FakeClaims.
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { InvalidInput, LimitExceeded } from "../../src/kernel/error.js";
 import { LeaseLost, LeaseMisused, LeaseUnsupported } from "../../src/lease/error.js";
-import { gate } from "../../src/lease/gate.js";
 import type { LeaseEvents } from "../../src/lease/lease-events.js";
 import { createLeases } from "../../src/lease/leases.js";
+import { ReportedClaims } from "../../src/lease/reported-claims.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { FakeClaims } from "../../src/testing/fake-claims.js";
@@ -152,37 +152,17 @@ test("an adapter with only the five required calls works", async () => {
   await expect(five.get("k")).rejects.toThrow(LeaseUnsupported);
 });
 
-test("a gate without claims lets everything through, and is one object for all", async () => {
-  const bus = createBus<LeaseEvents>();
-  const events = record(bus);
-  const open = gate(undefined, { bus });
-  expect(open).toBe(gate(undefined));
-  const grant = await open.acquire("k", "a", { leaseMs: 10 });
-  expect(grant).toMatchObject({ ok: true, attempt: 1 });
-  expect(await open.acquire("k", "b", { leaseMs: 10 })).toBe(grant);
-  if (!grant.ok) return;
-  expect(await open.renew("k", "a", { leaseMs: 10, grant })).toBe(true);
-  expect(await open.complete("k", "a", grant)).toBe(true);
-  expect(await open.fail("k", "a", "why", grant)).toBe(true);
-  expect(await open.reclaimExpired(10)).toEqual([]);
-  expect(open.configured).toBe(false);
-  expect(events).toEqual([]);
-});
-
-test("a gate with claims coordinates work that has a key, and reports it", async () => {
+test("work claims report every call", async () => {
   const bus = createBus<LeaseEvents>();
   const events = record(bus);
   const fake = new FakeClaims();
-  const spied = vi.spyOn(fake, "acquire");
-  const closed = gate(fake, { bus });
-  expect(await closed.acquire(null, "a", { leaseMs: 1_000 })).toMatchObject({ ok: true });
-  expect(spied).not.toHaveBeenCalled();
-  const grant = await closed.acquire("k", "a", { leaseMs: 1_000 });
-  expect((await closed.acquire("k", "b", { leaseMs: 1_000 })).ok).toBe(false);
+  const claims = new ReportedClaims(fake, bus, new VirtualWorld());
+  const grant = await claims.acquire("k", "a", { leaseMs: 1_000 });
+  expect((await claims.acquire("k", "b", { leaseMs: 1_000 })).ok).toBe(false);
   if (!grant.ok) return;
-  expect(await closed.complete("k", "b", { ...grant, epoch: 99 })).toBe(false);
-  expect(await closed.complete("k", "a", grant)).toBe(true);
-  expect(await closed.renew("k", "a", { leaseMs: 1_000, grant })).toBe(false);
+  expect(await claims.complete("k", "b", { ...grant, epoch: 99 })).toBe(false);
+  expect(await claims.complete("k", "a", grant)).toBe(true);
+  expect(await claims.renew("k", "a", { leaseMs: 1_000, grant })).toBe(false);
   expect(namesOf(events)).toEqual(["acquired", "busy", "lost", "completed", "renew_failed", "lost"]);
 });
 

@@ -13,8 +13,8 @@ import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 const SEEDS = Number(process.env["HOLDFAST_MACHINE_SEEDS"] ?? 12);
-/** Steps of the engine, not of a workload: no outside attempt corresponds to them. */
-const OUR_OWN = /^the result of (start|tell|answer):1 is none/;
+/** Steps of the engine and of the effect `tell`, not of a workload: no outside attempt corresponds to them. */
+const OUR_OWN = /^the result of (start|report|answer|tell):1 is none/;
 const LOG = ["start", "after 300ms in a", "after 500ms in b", "TOLD"];
 
 const timed = machine(

@@ -11,7 +11,7 @@ import type { Swarm } from "../../src/simulator/swarm.js";
 import type { DriveOptions, Workload } from "../../src/simulator/workload/workload.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
-import { joinKey } from "../../src/store/memory/table/join-key.js";
+import { joinKey } from "../../src/store/memory/table/names.js";
 import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { timeoutStore } from "../../src/timeout/store-timeouts.js";
 import { TimeoutSweeper } from "../../src/timeout/sweeper.js";

@@ -30,7 +30,7 @@ async function decide(call: Call): Promise<Report> {
   if (values["deny"] && values["choice"] !== undefined)
     throw new CommandMisused("--deny and --choice cannot be combined");
   const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
+  const run = await findRun(call, call.arguments[0]!);
   if (isEnded(run.state)) throw new RunEnded(run.id, run.state);
   const { entries } = (await store.journal.read(run.id)) ?? { entries: [] };
   const { name, nth, choices, hash } = theOne(run.id, openApprovals(entries), textOption(values, "name"));

@@ -17,7 +17,7 @@ export const cancel: Command = {
 async function cancelRun(call: Call): Promise<Report> {
   const reason = textOption(call.values, "reason");
   const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
+  const run = await findRun(call, call.arguments[0]!);
   const answer = await askToCancel({ runs: store.runs, world: call.world, runId: run.id, by: call.actor }, reason);
   const report = (text: string) => ({ text: `${text}\n`, json: { ...answer, runId: run.id } });
   switch (answer.outcome) {

@@ -7,12 +7,12 @@ import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { LIMIT_OPTION, limitOption, statesOption, textOption } from "../options.js";
+import { LIMIT_OPTION, limitOption, moreText, statesOption, textOption, verbOf } from "../options.js";
 import { runJson } from "../run-json.js";
 import { STATE_COLOURS } from "../text/paint.js";
 import { reasonLine } from "../text/reason-text.js";
 import { shortIds } from "../text/short-id.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { timeAgo } from "../text/time-ago.js";
 import { FROM_START_OPTION } from "./retry.js";
 
@@ -32,11 +32,8 @@ export const dead: Command = {
     "from-start": FROM_START_OPTION,
     limit: LIMIT_OPTION,
   },
-  run: async (call) => {
-    const [verb] = call.arguments;
-    if (verb === "retry") return retry(call);
-    if (verb !== undefined)
-      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of dead; the only one is retry`);
+  run: (call) => {
+    if (verbOf(call, "dead", ["retry"])) return retry(call);
     return call.values["count"] ? countDead(call) : listDead(call);
   },
 };
@@ -79,23 +76,14 @@ async function listDead(call: Call): Promise<Report> {
 
   const now = call.world.wallNow();
   const short = shortIds(runs.map(({ id }) => id));
-  const columns = [
-    { title: "RUN" },
-    { title: "STATE" },
-    { title: "PROGRAM", flexible: true },
-    { title: "ENDED" },
-    { title: "REASON", flexible: true },
-  ];
-  const rows = runs.map((run, i) => [
-    short(run.id),
-    { text: run.state, colour: STATE_COLOURS[run.state] },
-    run.group.program,
-    run.endedAt === null ? "" : timeAgo(run.endedAt, now),
-    reasons[i]!,
-  ]);
-  const lines = tableLines({ columns, rows }, call.width, call.paint);
-  if (next !== null) lines.push(call.paint(`The newest ${limit} are shown; --limit shows more.`, "dim"));
-  return { text: `${lines.join("\n")}\n`, json };
+  const records = runs.map((run, i) => ({
+    RUN: short(run.id),
+    STATE: { text: run.state, colour: STATE_COLOURS[run.state] },
+    PROGRAM: run.group.program,
+    ENDED: run.endedAt === null ? "" : timeAgo(run.endedAt, now),
+    REASON: reasons[i]!,
+  }));
+  return { text: listText(records, ["PROGRAM", "REASON"], call) + moreText(next, limit, call.paint), json };
 }
 
 /** The last entry of the run's journal holds the reason. */

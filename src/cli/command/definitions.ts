@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { type DefinitionInfo, type Definitions, definitionsIn } from "../../client/definitions.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { tableLines } from "../text/table.js";
+import { verbOf } from "../options.js";
+import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
 
 const VERBS = ["show", "save", "enable", "disable", "remove"] as const;
@@ -22,15 +23,12 @@ export const definitions: Command = {
     over: { type: "string", value: "N", says: "save only over this version; 0: only if none exists" },
   },
   run: async (call) => {
-    const [verb, name, file] = call.arguments;
+    const [, name, file] = call.arguments;
+    const verb = verbOf(call, "definitions", VERBS);
     const all = definitionsIn(await call.store(), call.env, call.actor);
     if (verb === undefined) return listed(call, await all.list());
-    if (!VERBS.includes(verb as Verb))
-      throw new CommandMisused(
-        `unknown verb ${JSON.stringify(verb)} of definitions; the verbs are ${VERBS.join(", ")}`,
-      );
     if (name === undefined) throw new CommandMisused(`definitions ${verb} needs a NAME`);
-    return verb === "save" ? save(call, all, name, file) : act(all, verb as Exclude<Verb, "save">, name);
+    return verb === "save" ? save(call, all, name, file) : act(all, verb, name);
   },
 };
 
@@ -50,37 +48,31 @@ async function readBody(file: string): Promise<object> {
   }
 }
 
+const DONE = { enable: "is enabled", disable: "is disabled; runs that have begun continue", remove: "is removed" };
+
 async function act(all: Definitions, verb: Exclude<Verb, "save">, name: string): Promise<Report> {
   const found = (await all.list()).find((one) => one.name === name);
   if (!found)
     throw new CommandMisused(`there is no definition ${JSON.stringify(name)}; list them with holdfast definitions`);
   if (verb === "show") return { text: `${JSON.stringify(found.body, null, 2)}\n`, json: { definition: shown(found) } };
   await all[verb](name, { kind: found.kind });
-  const told = { enable: "is enabled", disable: "is disabled; runs that have begun continue", remove: "is removed" }[
-    verb
-  ];
-  return { text: `${name} ${told}.\n`, json: { name, verb } };
+  return { text: `${name} ${DONE[verb]}.\n`, json: { name, verb } };
 }
 
 function listed(call: Call, list: readonly DefinitionInfo[]): Report {
   const json = { definitions: list.map(shown) };
   if (list.length === 0)
     return { text: `No definitions in env ${call.env}. Save one: holdfast definitions save NAME FILE.\n`, json };
-  const columns = [
-    { title: "NAME", flexible: true },
-    { title: "KIND" },
-    { title: "VERSION" },
-    { title: "STATE" },
-    { title: "CHANGED" },
-    { title: "BY" },
-  ];
   const now = call.world.wallNow();
-  const rows = list.map(({ name, kind, version, enabled, at, by }) => [
-    ...[name, kind, String(version)],
-    enabled ? { text: "on" } : { text: "off", colour: "yellow" as const },
-    ...[timeAgo(at, now), by],
-  ]);
-  return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
+  const records = list.map(({ name, kind, version, enabled, at, by }) => ({
+    NAME: name,
+    KIND: kind,
+    VERSION: String(version),
+    STATE: enabled ? "on" : { text: "off", colour: "yellow" as const },
+    CHANGED: timeAgo(at, now),
+    BY: by,
+  }));
+  return { text: listText(records, ["NAME"], call), json };
 }
 
 function shown({ at, ...rest }: DefinitionInfo): Readonly<Record<string, unknown>> {

@@ -1,9 +1,9 @@
 // `holdfast diff`: compares the paths of two graph runs.
 
 import type { StepDiff } from "../../client/diff-histories.js";
+import { openGraphs } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
 import { findRun } from "../find-run.js";
-import { openGraphs } from "../open-graphs.js";
 import { tableLines } from "../text/table.js";
 
 export const diff: Command = {
@@ -24,9 +24,8 @@ const COLUMNS = [
 ];
 
 async function diffRuns(call: Call): Promise<Report> {
-  const store = await call.store();
-  const [left, right] = await Promise.all(call.arguments.map((text) => findRun(store, call.env, text)));
-  const compared = await openGraphs(call, store).diff(left!.id, right!.id);
+  const [left, right] = await Promise.all(call.arguments.map((text) => findRun(call, text)));
+  const compared = await (await openGraphs(call)).diff(left!.id, right!.id);
   const lines = tableLines({ columns: COLUMNS, rows: compared.steps.flatMap(rowsOf) }, call.width, call.paint);
   const summary = `The first ${compared.common} of ${compared.steps.length} nodes are the same.`;
   return { text: [...lines, "", summary, ""].join("\n"), json: { left: left!.id, right: right!.id, ...compared } };

@@ -5,9 +5,8 @@ import type { EmittedRun } from "../../trigger/emitted.js";
 import { Emitter } from "../../trigger/emitter.js";
 import { event } from "../../trigger/event.js";
 import type { Call, Command, Report } from "../command.js";
-import { CommandMisused } from "../error.js";
-import { textOption } from "../options.js";
-import { tableLines } from "../text/table.js";
+import { parseJson, textOption } from "../options.js";
+import { listText } from "../text/table.js";
 import { visible } from "../text/visible.js";
 
 export const emit: Command = {
@@ -26,7 +25,7 @@ export const emit: Command = {
 
 async function emitEvent(call: Call): Promise<Report> {
   const [name, json = "{}"] = call.arguments;
-  const payload = payloadOf(json);
+  const payload = parseJson(json, "The payload", `'{"id": 1}'`) as object;
   const type = event<object>()(name!);
   const { world, env } = call;
   const stack = textOption(call.values, "stack") ?? null;
@@ -36,17 +35,8 @@ async function emitEvent(call: Call): Promise<Report> {
   return { text: textOf(call, name!, runs), json: { event: name, runs } };
 }
 
-function textOf({ width, paint }: Call, name: string, runs: readonly EmittedRun[]): string {
+function textOf(call: Call, name: string, runs: readonly EmittedRun[]): string {
   if (runs.length === 0) return `No program is started by ${visible(name)} with this payload.\n`;
-  const columns = [{ title: "PROGRAM", flexible: true }, { title: "OUTCOME" }, { title: "RUN" }];
-  const rows = runs.map(({ program, outcome, runId }) => [program, outcome, runId ?? ""]);
-  return `${tableLines({ columns, rows }, width, paint).join("\n")}\n`;
-}
-
-function payloadOf(json: string): object {
-  try {
-    return JSON.parse(json) as object;
-  } catch {
-    throw new CommandMisused(`The payload is not valid JSON. Pass an object in shell quotes: '{"id": 1}'.`);
-  }
+  const records = runs.map(({ program, outcome, runId }) => ({ PROGRAM: program, OUTCOME: outcome, RUN: runId ?? "" }));
+  return listText(records, ["PROGRAM"], call);
 }

@@ -1,10 +1,10 @@
 // `holdfast fork`: starts a new graph run at a node of an old one.
 
+import { openGraphs } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
 import { findRun } from "../find-run.js";
-import { openGraphs, stateOption } from "../open-graphs.js";
-import { textOption } from "../options.js";
+import { stateOption, textOption } from "../options.js";
 import { visible } from "../text/visible.js";
 
 export const fork: Command = {
@@ -23,9 +23,8 @@ async function forkRun(call: Call): Promise<Report> {
   const from = textOption(call.values, "from");
   if (from === undefined) throw new CommandMisused("fork needs --from NODE");
   const state = stateOption(call);
-  const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
-  const forked = await openGraphs(call, store).forkRun(run.id, { from, by: call.actor, ...(state && { state }) });
+  const run = await findRun(call, call.arguments[0]!);
+  const forked = await (await openGraphs(call)).forkRun(run.id, { from, by: call.actor, ...(state && { state }) });
   const text = `Run ${forked.id} begins at ${visible(from)} of run ${run.id}.\n`;
   return { text, json: { runId: forked.id, of: run.id, from } };
 }

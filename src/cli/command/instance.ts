@@ -6,7 +6,7 @@ import { redact } from "../../machine/redact.js";
 import type { InstanceEvent, TimerRecord } from "../../store/contract/machine/machines.js";
 import type { Call, Command, Report } from "../command.js";
 import { decode } from "../text/payload-text.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
 import { instanceJson, shownState } from "./instances.js";
 
@@ -34,25 +34,15 @@ async function showInstance(call: Call): Promise<Report> {
   const head = [`${machine} ${id}: ${shownState(loaded.value)}, ${loaded.status}, sequence ${loaded.seq}`];
   if (loaded.problem !== null) head.push(`problem: ${loaded.problem}`);
   if (retried !== null) head.push(`${retried} timers will be tried again`);
-  const lines = [
-    ...head,
-    ...(timers.length === 0 ? [] : ["", ...timerLines(timers, now, call)]),
-    "",
-    ...tableLines(
-      {
-        columns: [
-          { title: "SEQ", align: "right" },
-          { title: "AT" },
-          { title: "EVENT" },
-          { title: "BY" },
-          { title: "VALUE", flexible: true },
-        ],
-        rows: history.map(({ seq, at, name, by, shown }) => [String(seq), clockTime(at, true), name, by ?? "", shown]),
-      },
-      call.width,
-      call.paint,
-    ),
-  ];
+  const entries = history.map(({ seq, at, name, by, shown }) => ({
+    SEQ: seq,
+    AT: clockTime(at, true),
+    EVENT: name,
+    BY: by ?? "",
+    VALUE: shown,
+  }));
+  const parts = [`${head.join("\n")}\n`, ...(timers.length === 0 ? [] : [timersText(timers, now, call)])];
+  const text = [...parts, listText(entries, ["VALUE"], call)].join("\n");
   const json = {
     ...instanceJson(loaded),
     ...(retried !== null && { retried }),
@@ -66,22 +56,18 @@ async function showInstance(call: Call): Promise<Report> {
       value: shown,
     })),
   };
-  return { text: `${lines.join("\n")}\n`, json };
+  return { text, json };
 }
 
-function timerLines(timers: readonly TimerRecord[], now: number, call: Call): string[] {
-  const columns = [
-    { title: "TIMER" },
-    { title: "DUE" },
-    { title: "STATE" },
-    { title: "TRIES", align: "right" as const },
-    { title: "PROBLEM", flexible: true },
-  ];
-  const rows = timers.map(({ name, dueAt, state, attempts, problem }) => [
-    ...[name, timeAgo(dueAt, now), { text: state, ...(state === "dead" && { colour: "red" as const }) }],
-    ...[String(attempts), problem ?? ""],
-  ]);
-  return tableLines({ columns, rows }, call.width, call.paint);
+function timersText(timers: readonly TimerRecord[], now: number, call: Call): string {
+  const records = timers.map(({ name, dueAt, state, attempts, problem }) => ({
+    TIMER: name,
+    DUE: timeAgo(dueAt, now),
+    STATE: { text: state, ...(state === "dead" && { colour: "red" as const }) },
+    TRIES: attempts,
+    PROBLEM: problem ?? "",
+  }));
+  return listText(records, ["PROBLEM"], call);
 }
 
 function timerJson({ name, kind, generation, dueAt, attempts, state, problem }: TimerRecord) {

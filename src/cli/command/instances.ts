@@ -3,12 +3,10 @@
 import { INSTANCE_STATUSES, type InstanceRecord, type InstanceStatus } from "../../store/contract/machine/machines.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { textOption } from "../options.js";
+import { LIMIT_OPTION, limitOption, textOption } from "../options.js";
 import type { Colour } from "../text/paint.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
-
-const MOST = 20;
 
 export const instances: Command = {
   name: "instances",
@@ -18,7 +16,7 @@ export const instances: Command = {
     "Of all machines, or of one. PROBLEM is why no node can continue an instance; it continues when a node has code that can.",
   options: {
     status: { type: "string", value: "S", says: `only ${INSTANCE_STATUSES.join(", ")}` },
-    limit: { type: "string", value: "N", says: `how many at most (default ${MOST})` },
+    limit: { ...LIMIT_OPTION, says: "at most N instances, up to 1000; default: 20" },
   },
   run: listInstances,
 };
@@ -29,8 +27,7 @@ async function listInstances(call: Call): Promise<Report> {
   if (status !== undefined && !INSTANCE_STATUSES.includes(status as InstanceStatus)) {
     throw new CommandMisused(`${JSON.stringify(status)} is not a status; use one of ${INSTANCE_STATUSES.join(", ")}`);
   }
-  const limit = Number(textOption(call.values, "limit") ?? MOST);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw new CommandMisused("--limit must be 1 to 1000");
+  const limit = limitOption(call.values);
   const store = await call.store();
   const filter = {
     env: call.env,
@@ -42,21 +39,17 @@ async function listInstances(call: Call): Promise<Report> {
   if (list.length === 0)
     return { text: `No instances in env ${call.env}. node.start(machine, input, { id }) creates one.\n`, json };
   const now = call.world.wallNow();
-  const columns = [
-    { title: "MACHINE", flexible: true },
-    { title: "ID", flexible: true },
-    { title: "STATUS" },
-    { title: "STATE", flexible: true },
-    { title: "SEQ", align: "right" as const },
-    { title: "VERSION" },
-    { title: "CHANGED" },
-    { title: "PROBLEM", flexible: true },
-  ];
-  const rows = list.map((one) => [
-    ...[one.group.program, one.id, { text: one.status, colour: colourOf(one.status) }, shownState(one.value)],
-    ...[String(one.seq), one.version ?? "", timeAgo(one.updatedAt, now), one.problem ?? ""],
-  ]);
-  return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
+  const records = list.map((one) => ({
+    MACHINE: one.group.program,
+    ID: one.id,
+    STATUS: { text: one.status, colour: colourOf(one.status) },
+    STATE: shownState(one.value),
+    SEQ: one.seq,
+    VERSION: one.version ?? "",
+    CHANGED: timeAgo(one.updatedAt, now),
+    PROBLEM: one.problem ?? "",
+  }));
+  return { text: listText(records, ["MACHINE", "ID", "STATE", "PROBLEM"], call), json };
 }
 
 /** `paid`, or JSON for a compound state. */
@@ -65,7 +58,7 @@ export function shownState(value: string): string {
   return typeof state === "string" ? state : value;
 }
 
-export function colourOf(status: InstanceStatus): Colour | undefined {
+function colourOf(status: InstanceStatus): Colour | undefined {
   return status === "error" ? "red" : status === "active" ? "green" : undefined;
 }
 
@@ -82,6 +75,6 @@ export function instanceJson(record: InstanceRecord): Readonly<Record<string, un
     state: JSON.parse(value) as unknown,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
-    endedAt: endedAt === null ? null : isoTime(endedAt),
+    endedAt: isoTime(endedAt),
   };
 }

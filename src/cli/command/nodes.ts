@@ -6,7 +6,7 @@ import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { Call, Command, Report } from "../command.js";
 import { WATCH_OPTION } from "../options.js";
 import type { Colour } from "../text/paint.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
 import { modeText } from "./mode.js";
 
@@ -39,30 +39,19 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
       : "createNode(…) starts one; --all also shows stopped ones.";
     return { text: `No nodes in env ${env}. ${hint}\n`, json };
   }
-  const columns = [
-    { title: "NODE", flexible: true },
-    { title: "STATE" },
-    { title: "HOLDS", align: "right" as const },
-    { title: "SERVES", flexible: true },
-    { title: "STACK", flexible: true },
-    { title: "BUILD", flexible: true },
-    { title: "STARTED" },
-    { title: "SEEN" },
-    { title: "INCARNATION" },
-  ];
-  const rows = found.map((node) => [
-    node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
-    { text: stateText(node), colour: COLOURS[presence(node)] },
-    String(node.holds),
-    servesText(node),
-    node.stack ?? "",
+  const records = found.map((node) => ({
+    NODE: node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
+    STATE: { text: stateText(node), colour: COLOURS[presence(node)] },
+    HOLDS: node.holds,
+    SERVES: servesText(node),
+    STACK: node.stack ?? "",
     // A derived build is a hash: it means nothing to people and takes up space.
-    node.build === null || isDerived(node.build) ? "" : node.build,
-    timeAgo(node.startedAt, now),
-    timeAgo(node.seenAt, now),
-    node.incarnation.slice(0, 8),
-  ]);
-  return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
+    BUILD: node.build === null || isDerived(node.build) ? "" : node.build,
+    STARTED: timeAgo(node.startedAt, now),
+    SEEN: timeAgo(node.seenAt, now),
+    INCARNATION: node.incarnation.slice(0, 8),
+  }));
+  return { text: listText(records, ["NODE", "SERVES", "STACK", "BUILD"], { width, paint }), json };
 }
 
 /** Mode `full` is the default and not shown. */

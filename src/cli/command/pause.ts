@@ -25,7 +25,7 @@ export const resume: Command = {
 
 async function pauseRun(call: Call): Promise<Report> {
   const store = await call.store();
-  const { id } = await findRun(store, call.env, call.arguments[0]!);
+  const { id } = await findRun(call, call.arguments[0]!);
   const answer = await askToPause({ runs: store.runs, world: call.world, runId: id, by: call.actor });
   if (answer.outcome === "unknown") throw new RunUnknown(id);
   if (answer.outcome === "ended") throw new RunEnded(id, answer.state);
@@ -40,7 +40,7 @@ function textOf(id: string, answer: Extract<Paused, { outcome: "paused" | "reque
 
 async function resumeRun(call: Call): Promise<Report> {
   const store = await call.store();
-  const { id } = await findRun(store, call.env, call.arguments[0]!);
+  const { id } = await findRun(call, call.arguments[0]!);
   const answer = await store.runs.resume(id, { by: call.actor });
   if (answer.outcome === "unknown") throw new RunUnknown(id);
   if (answer.outcome === "not paused") throw new RunNotPaused(id, answer.state);

@@ -21,7 +21,7 @@ export const retry: Command = {
 
 async function retryRun(call: Call): Promise<Report> {
   const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
+  const run = await findRun(call, call.arguments[0]!);
   const fromStart = call.values["from-start"] === true;
   const [answer] = await store.runs.retry([run.id], { by: call.actor, callId: call.world.token(), fromStart });
   if (answer!.outcome === "unknown") throw new RunUnknown(run.id);

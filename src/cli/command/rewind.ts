@@ -1,10 +1,10 @@
 // `holdfast rewind`: takes a failed graph run back to a node it visited.
 
+import { openGraphs } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
 import { findRun } from "../find-run.js";
-import { openGraphs, stateOption } from "../open-graphs.js";
-import { textOption } from "../options.js";
+import { stateOption, textOption } from "../options.js";
 import { visible } from "../text/visible.js";
 
 export const rewind: Command = {
@@ -24,8 +24,7 @@ async function rewindRun(call: Call): Promise<Report> {
   const [to, why] = [textOption(call.values, "to"), textOption(call.values, "why")];
   if (to === undefined || why === undefined) throw new CommandMisused("rewind needs --to NODE and --why TEXT");
   const state = stateOption(call);
-  const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
-  await openGraphs(call, store).rewindRun(run.id, { to, why, by: call.actor, ...(state && { state }) });
+  const run = await findRun(call, call.arguments[0]!);
+  await (await openGraphs(call)).rewindRun(run.id, { to, why, by: call.actor, ...(state && { state }) });
   return { text: `Run ${run.id} resumes at ${visible(to)}.\n`, json: { runId: run.id, to, by: call.actor } };
 }

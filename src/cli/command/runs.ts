@@ -3,12 +3,12 @@
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { RunFilter, RunRecord } from "../../store/contract/run/runs.js";
 import type { Call, Command, Report } from "../command.js";
-import { LIMIT_OPTION, limitOption, statesOption, textOption, WATCH_OPTION } from "../options.js";
+import { LIMIT_OPTION, limitOption, moreText, statesOption, textOption, WATCH_OPTION } from "../options.js";
 import { runJson } from "../run-json.js";
 import { needsNodes, type Surroundings, situation, surroundings } from "../run-situation.js";
 import { STATE_COLOURS } from "../text/paint.js";
 import { shortIds } from "../text/short-id.js";
-import { type Column, tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { timeAgo } from "../text/time-ago.js";
 
 export const runs: Command = {
@@ -27,15 +27,6 @@ export const runs: Command = {
   run: listRuns,
 };
 
-const COLUMNS: readonly Column[] = [
-  { title: "RUN" },
-  { title: "STATE" },
-  { title: "PROGRAM", flexible: true },
-  { title: "QUEUE", flexible: true },
-  { title: "CREATED" },
-  { title: "NOW", flexible: true },
-];
-
 async function listRuns(call: Call): Promise<Report> {
   const limit = limitOption(call.values);
   const filter = filterOf(call);
@@ -47,25 +38,23 @@ async function listRuns(call: Call): Promise<Report> {
     more: next !== null,
   };
   if (runs.length === 0) return { text: `${nothing(call)}\n`, json };
-
-  const lines = tableLines({ columns: COLUMNS, rows: rowsOf(runs, around, call) }, call.width, call.paint);
-  if (next !== null) lines.push(call.paint(`The newest ${limit} are shown; --limit shows more.`, "dim"));
-  return { text: `${lines.join("\n")}\n`, json };
+  const list = listText(recordsOf(runs, around, call), ["PROGRAM", "QUEUE", "NOW"], call);
+  return { text: list + moreText(next, limit, call.paint), json };
 }
 
-function rowsOf(runs: readonly RunRecord[], around: Surroundings, { world }: Call) {
+function recordsOf(runs: readonly RunRecord[], around: Surroundings, { world }: Call) {
   const now = world.wallNow();
   const short = shortIds(runs.map(({ id }) => id));
   // A queue usually has its program's name: show it only if it differs.
   const ownQueues = runs.every(({ group }) => group.queue === group.program);
-  return runs.map((run) => [
-    short(run.id),
-    { text: run.state, colour: STATE_COLOURS[run.state] },
-    run.group.program,
-    ownQueues ? "" : run.group.queue,
-    timeAgo(run.createdAt, now),
-    { text: situation(run, around, now), colour: isEnded(run.state) ? ("dim" as const) : undefined },
-  ]);
+  return runs.map((run) => ({
+    RUN: short(run.id),
+    STATE: { text: run.state, colour: STATE_COLOURS[run.state] },
+    PROGRAM: run.group.program,
+    QUEUE: ownQueues ? "" : run.group.queue,
+    CREATED: timeAgo(run.createdAt, now),
+    NOW: { text: situation(run, around, now), colour: isEnded(run.state) ? ("dim" as const) : undefined },
+  }));
 }
 
 function filterOf({ env, values }: Call): RunFilter {

@@ -2,12 +2,12 @@
 
 import { Runs } from "../../client/runs.js";
 import { type ScheduleInfo, type Schedules, schedulesOf } from "../../client/schedules.js";
-import { codecs } from "../../kernel/codec/codecs.js";
-import { withDefaults } from "../../kernel/setting/setting-options.js";
+import { clientPlace } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
+import { verbOf } from "../options.js";
 import type { Colour } from "../text/paint.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
 
 const VERBS = ["pause", "resume", "fire"] as const;
@@ -24,26 +24,17 @@ export const schedules: Command = {
     "are caught up after `resume` as its catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
   options: {},
   run: async (call) => {
-    const [verb, name] = call.arguments;
+    const [, name] = call.arguments;
+    const verb = verbOf(call, "schedules", VERBS);
     if (verb === undefined) return listSchedules(call);
-    if (!VERBS.includes(verb as Verb)) {
-      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of schedules; the verbs are ${VERBS.join(", ")}`);
-    }
     if (name === undefined) throw new CommandMisused(`schedules ${verb} needs a NAME: a program, or a schedule's id`);
-    return act(call, verb as Verb, name);
+    return act(call, verb, name);
   },
 };
 
 async function open(call: Call): Promise<Schedules> {
-  const store = await call.store();
-  const { crashLimit } = withDefaults({});
-  const { world, env } = call;
-  return schedulesOf(
-    store,
-    new Runs({ store, codecs: codecs(), world, env, stack: null, crashLimit }),
-    env,
-    call.actor,
-  );
+  const place = await clientPlace(call);
+  return schedulesOf(place.store, new Runs(place), call.env, call.actor);
 }
 
 async function act(call: Call, verb: Verb, name: string): Promise<Report> {
@@ -53,8 +44,7 @@ async function act(call: Call, verb: Verb, name: string): Promise<Report> {
     return { text: `Run ${id} was started.\n`, json: { runId: id } };
   }
   await all[verb](name);
-  const told = verb === "pause" ? "is paused" : "is resumed";
-  return { text: `${name} ${told}.\n`, json: { name, paused: verb === "pause" } };
+  return { text: `${name} is ${verb}d.\n`, json: { name, paused: verb === "pause" } };
 }
 
 async function listSchedules(call: Call): Promise<Report> {
@@ -65,23 +55,15 @@ async function listSchedules(call: Call): Promise<Report> {
     return { text, json };
   }
   const now = call.world.wallNow();
-  const columns = [
-    { title: "PROGRAM", flexible: true },
-    { title: "STACK" },
-    { title: "SCHEDULE", flexible: true },
-    { title: "STATE" },
-    { title: "NEXT" },
-    { title: "CATCH-UP" },
-  ];
-  const rows = list.map((one) => [
-    one.program,
-    one.stack ?? "",
-    one.schedule,
-    stateOf(one),
-    one.nextFires[0] === undefined ? "" : `${timeAgo(one.nextFires[0], now)}, ${second(one.nextFires[0])}`,
-    one.catchUp,
-  ]);
-  return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
+  const records = list.map((one) => ({
+    PROGRAM: one.program,
+    STACK: one.stack ?? "",
+    SCHEDULE: one.schedule,
+    STATE: stateOf(one),
+    NEXT: one.nextFires[0] === undefined ? "" : `${timeAgo(one.nextFires[0], now)}, ${second(one.nextFires[0])}`,
+    "CATCH-UP": one.catchUp,
+  }));
+  return { text: listText(records, ["PROGRAM", "SCHEDULE"], call), json };
 }
 
 function stateOf({ paused, declared, nextFires }: ScheduleInfo): { text: string; colour?: Colour } {

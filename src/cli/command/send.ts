@@ -1,12 +1,10 @@
 // `holdfast send`: stores an event for an instance; a node that has the machine applies it.
 
-import { codecs } from "../../kernel/codec/codecs.js";
-import { withDefaults } from "../../kernel/setting/setting-options.js";
 import { Instances } from "../../machine/instances.js";
 import { NamedInstance } from "../../machine/named-instance.js";
+import { clientPlace } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
-import { CommandMisused } from "../error.js";
-import { textOption } from "../options.js";
+import { parseFields, textOption } from "../options.js";
 import { visible } from "../text/visible.js";
 
 export const send: Command = {
@@ -22,24 +20,10 @@ export const send: Command = {
 
 async function sendEvent(call: Call): Promise<Report> {
   const [machine, id, type, json] = call.arguments as [string, string, string, string | undefined];
-  const fields = parsed(json);
+  const fields = json === undefined ? {} : parseFields(json, "The event's fields", `'{"cents": 300}'`);
   const key = textOption(call.values, "key");
-  const store = await call.store();
-  const { crashLimit } = withDefaults({});
-  const place = { store, codecs: codecs(), world: call.world, env: call.env, stack: null, crashLimit };
-  const named = new NamedInstance(machine, id, new Instances(place));
+  const named = new NamedInstance(machine, id, new Instances(await clientPlace(call)));
   await named.send({ ...fields, type }, { by: call.actor, ...(key !== undefined && { key }) });
-  const told = `${visible(machine)} ${visible(id)} has the event ${visible(type)}.\n`;
-  return { text: told, json: { outcome: "accepted", machine, id, event: type } };
-}
-
-function parsed(json: string | undefined): object {
-  if (json === undefined) return {};
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // reported below
-  }
-  throw new CommandMisused(`The event's fields must be a JSON object: '{"cents": 300}'.`);
+  const text = `${visible(machine)} ${visible(id)} has the event ${visible(type)}.\n`;
+  return { text, json: { outcome: "accepted", machine, id, event: type } };
 }

@@ -29,7 +29,7 @@ const MOST_CLAIMS = 1000;
 
 async function showRun(call: Call): Promise<Report> {
   const store = await call.store();
-  const run = await findRun(store, call.env, call.arguments[0]!);
+  const run = await findRun(call, call.arguments[0]!);
   const [page, known, unread] = await Promise.all([
     store.journal.read(run.id),
     store.runs.claims(run.id, { limit: MOST_CLAIMS }),

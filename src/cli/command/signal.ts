@@ -2,11 +2,9 @@
 
 import { RunEnded, RunUnknown } from "../../client/run-handle.js";
 import { codecs } from "../../kernel/codec/codecs.js";
-import type { NewMessage } from "../../store/contract/inbox/inbox.js";
 import type { Call, Command, Report } from "../command.js";
-import { CommandMisused } from "../error.js";
 import { findRun } from "../find-run.js";
-import { textOption } from "../options.js";
+import { parseJson, textOption } from "../options.js";
 import { visible } from "../text/visible.js";
 
 export const signal: Command = {
@@ -20,20 +18,13 @@ export const signal: Command = {
 
 async function sendSignal(call: Call): Promise<Report> {
   const [runText, name, json] = call.arguments;
-  const payload = codecs().encode(parsed(json), "JSON");
+  const value = json === undefined ? undefined : parseJson(json, "The value", `'"like this"', with both quotes`);
+  const payload = codecs().encode(value, "JSON");
   const store = await call.store();
-  const run = await findRun(store, call.env, runText!);
+  const run = await findRun(call, runText!);
   const messageId = call.world.token();
   const key = `signal:${textOption(call.values, "id") ?? messageId}`;
-  const message: NewMessage = {
-    runId: run.id,
-    key,
-    messageId,
-    kind: "signal",
-    name: name!,
-    payload,
-    sender: call.actor,
-  };
+  const message = { runId: run.id, key, messageId, kind: "signal", name: name!, payload, sender: call.actor } as const;
   const [answer] = await store.inbox.send([message]);
   const report = (outcome: string, text: string) => ({
     text: `${text}\n`,
@@ -50,14 +41,5 @@ async function sendSignal(call: Call): Promise<Report> {
       throw new RunUnknown(run.id);
     case "refused":
       throw answer!.error;
-  }
-}
-
-function parsed(json: string | undefined): unknown {
-  if (json === undefined) return undefined;
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new CommandMisused(`The value is not valid JSON. A string needs both quotes: '"like this"'.`);
   }
 }

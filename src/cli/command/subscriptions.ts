@@ -3,7 +3,7 @@
 import { formatDuration } from "../../kernel/duration.js";
 import { isPerStack, type Subscription } from "../../store/contract/event/events.js";
 import type { Call, Command, Report } from "../command.js";
-import { tableLines } from "../text/table.js";
+import { listText } from "../text/table.js";
 import { visible } from "../text/visible.js";
 
 export const subscriptions: Command = {
@@ -28,25 +28,16 @@ async function listSubscriptions({ store, env, arguments: words, width, paint }:
       json,
     };
   }
-  const columns = [
-    { title: "EVENT", flexible: true },
-    { title: "PROGRAM", flexible: true },
-    { title: "STACK" },
-    { title: "WHERE", flexible: true },
-    { title: "DEBOUNCE", flexible: true },
-    { title: "ONCE" },
-    { title: "BREAKER" },
-  ];
-  const rows = found.map((one) => [
-    visible(one.event),
-    one.version === null ? one.program : `${one.program}@${one.version}`,
-    one.stack ?? "",
-    visible(one.where.map((filter) => JSON.stringify(filter)).join(" ")),
-    debounceText(one),
-    [onceText(one), ...(isPerStack(one) ? ["per stack"] : [])].filter((text) => text !== "").join(", "),
-    one.breaker ? String(one.breaker.threshold) : "",
-  ]);
-  return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
+  const records = found.map((one) => ({
+    EVENT: visible(one.event),
+    PROGRAM: one.version === null ? one.program : `${one.program}@${one.version}`,
+    STACK: one.stack ?? "",
+    WHERE: visible(one.where.map((filter) => JSON.stringify(filter)).join(" ")),
+    DEBOUNCE: debounceText(one),
+    ONCE: [onceText(one), ...(isPerStack(one) ? ["per stack"] : [])].filter((text) => text !== "").join(", "),
+    BREAKER: one.breaker ? String(one.breaker.threshold) : "",
+  }));
+  return { text: listText(records, ["EVENT", "PROGRAM", "WHERE", "DEBOUNCE"], { width, paint }), json };
 }
 
 function debounceText({ debounceMs, subject }: Subscription): string {

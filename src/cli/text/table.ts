@@ -45,17 +45,35 @@ export function tableLines({ columns, rows }: Table, width: number, paint: Paint
   );
 }
 
-interface Wish {
+/**
+ * A list for people: each field of the records is a column under its name. Numbers are aligned right, and the columns
+ * in `cut` may be shortened.
+ */
+export function listText(
+  records: readonly Readonly<Record<string, Cell | number>>[],
+  cut: readonly string[],
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+): string {
+  const columns = Object.entries(records[0] ?? {}).map(([title, value]): Column => {
+    return { title, flexible: cut.includes(title), ...(typeof value === "number" && { align: "right" }) };
+  });
+  const rows = records.map((record) =>
+    Object.values(record).map((cell) => (typeof cell === "number" ? String(cell) : cell)),
+  );
+  return `${tableLines({ columns, rows }, width, paint).join("\n")}\n`;
+}
+
+interface Wanted {
   readonly width: number;
   readonly flexible: boolean;
 }
 
-function fitted(wishes: readonly Wish[], width: number): number[] {
-  const widths = wishes.map((wish) => wish.width);
-  const gaps = GAP.length * Math.max(wishes.length - 1, 0);
+function fitted(wanted: readonly Wanted[], width: number): number[] {
+  const widths = wanted.map(({ width: own }) => own);
+  const gaps = GAP.length * Math.max(wanted.length - 1, 0);
   for (let over = widths.reduce((sum, w) => sum + w, gaps) - width; over > 0; over--) {
     let widest = -1;
-    wishes.forEach(({ flexible }, i) => {
+    wanted.forEach(({ flexible }, i) => {
       if (flexible && widths[i]! > NARROWEST && (widest < 0 || widths[i]! >= widths[widest]!)) widest = i;
     });
     if (widest < 0) break;

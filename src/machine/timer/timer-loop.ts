@@ -45,6 +45,13 @@ export interface TimerLoopOptions {
   readonly lookEveryMs: number;
 }
 
+/** Of which timer of which instance an event is. */
+interface OfTimer {
+  readonly machine: string;
+  readonly id: string;
+  readonly timer: string;
+}
+
 export class TimerLoop {
   readonly #options: TimerLoopOptions;
   readonly #machines: ReadonlyMap<string, AnyMachine>;
@@ -186,12 +193,7 @@ export class TimerLoop {
     }
   }
 
-  #settled(
-    timer: TimerRecord,
-    of: { readonly machine: string; readonly id: string; readonly timer: string },
-    delivered: Delivered,
-    now: number,
-  ): TimerSettlement | null {
+  #settled(timer: TimerRecord, of: OfTimer, delivered: Delivered, now: number): TimerSettlement | null {
     const { bus } = this.#options;
     switch (delivered.outcome) {
       case "applied":
@@ -201,27 +203,22 @@ export class TimerLoop {
         return this.#keep(timer, of, "No branch of the current definition matches this timer.");
       case "failed":
         if (!(delivered.error instanceof InstanceEnded)) return this.#failed(timer, of, delivered.error);
-        bus.emit("timer.skipped", of);
-        return settlement(timer, "drop");
+        break;
       case "unhandled":
-        if (timer.kind === "sent") {
-          bus.emit("instance.unhandled", { ...of, seq: delivered.state.seq, event: timer.name });
-          return settlement(timer, "drop");
-        }
-        bus.emit("timer.skipped", of);
-        return settlement(timer, "drop");
-      default:
-        bus.emit("timer.skipped", of);
+        if (timer.kind !== "sent") break;
+        bus.emit("instance.unhandled", { ...of, seq: delivered.state.seq, event: timer.name });
         return settlement(timer, "drop");
     }
+    bus.emit("timer.skipped", of);
+    return settlement(timer, "drop");
   }
 
-  #keep(timer: TimerRecord, of: { machine: string; id: string; timer: string }, problem: string): TimerSettlement {
+  #keep(timer: TimerRecord, of: OfTimer, problem: string): TimerSettlement {
     this.#options.bus.emit("timer.unknown", { ...of, problem });
     return { ...settlement(timer, "keep"), delayMs: KEPT_MS, problem };
   }
 
-  #failed(timer: TimerRecord, of: { machine: string; id: string; timer: string }, error: unknown): TimerSettlement {
+  #failed(timer: TimerRecord, of: OfTimer, error: unknown): TimerSettlement {
     const { bus, world } = this.#options;
     const { attempts } = timer;
     const problem = failureDetail(error);

@@ -9,8 +9,8 @@ import {
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/node/nodes.js";
-import { joinKey } from "./table/join-key.js";
 import { toUs } from "./table/micros.js";
+import { joinKey } from "./table/names.js";
 import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
 import { runsInState, type Tables } from "./table/tables.js";
 
@@ -56,15 +56,15 @@ function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round)
     for (const entry of old) log.delete(entry.seq);
     entries += old.length;
     const inbox = tables.inbox.get(row.id) ?? [];
-    const heard = inbox
+    const taken = inbox
       .filter((message) => isTakenBefore(message, seq) && !mayComeAgain(message, nowUs))
       .slice(0, limit - messages);
-    if (heard.length > 0)
+    if (taken.length > 0)
       tables.inbox.set(
         row.id,
-        inbox.filter((message) => !heard.includes(message)),
+        inbox.filter((message) => !taken.includes(message)),
       );
-    messages += heard.length;
+    messages += taken.length;
   }
   return { removed: entries + messages, more: Math.max(entries, messages) >= limit };
 }

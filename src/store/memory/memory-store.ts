@@ -1,6 +1,5 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
-import type { NewRun } from "../../kernel/run/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
@@ -8,22 +7,19 @@ import type { Store } from "../contract/store.js";
 import { cleanUp } from "./clean-up.js";
 import { memoryDefinitions } from "./definition/definitions.js";
 import { memoryEvents } from "./event/events.js";
-import { readInbox } from "./inbox/read-inbox.js";
-import { sendMessages } from "./inbox/send-messages.js";
+import { memoryInbox } from "./inbox/inbox.js";
 import { memoryJournal } from "./journal/read-journal.js";
 import { memoryLeases } from "./lease/leases.js";
-import { admitting } from "./limit/admitting.js";
 import { memoryBreakers } from "./limit/breakers.js";
 import { memoryQueues } from "./limit/queues.js";
 import { memoryMachines } from "./machine/machines.js";
-import { attend, hint, hintGroups, type NodeListeners, sendNews } from "./node/attend.js";
 import { memoryHouse } from "./node/housekeep.js";
 import { memoryNodes } from "./node/nodes.js";
+import { Wakes } from "./node/wakes.js";
 import { memoryRuns } from "./run/runs.js";
 import { memorySchedules } from "./schedule/schedules.js";
 import { rememberStore } from "./table/open-stores.js";
 import { newTables, type Tables } from "./table/tables.js";
-import { tablesSeenBy } from "./table/transaction.js";
 import { memoryTimeouts } from "./timeout/timeouts.js";
 
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
@@ -36,40 +32,23 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 }
 
 function storeOn(tables: Tables, world: World): Store {
-  const listeners: NodeListeners = new Set();
-  const { admit, withWakes, announceReady } = admitting(tables, listeners, world);
-  const started = (runs: readonly NewRun[]) => {
-    admit({ runIds: runs.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
-    hint(listeners, tables, runs);
-  };
-  const { wakeParked, ...house } = memoryHouse(tables, { withWakes, announceReady });
+  const wakes = new Wakes(tables, world);
   return {
-    runs: memoryRuns(tables, { listeners, admit, withWakes, announceReady, wakeParked }),
+    runs: memoryRuns(tables, wakes),
     journal: memoryJournal(tables),
-    inbox: {
-      send: async (messages, { tx } = {}) =>
-        withWakes(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
-      unread: async (runId) => readInbox(tables, runId),
-    },
-    queues: memoryQueues(tables, announceReady),
-    schedules: memorySchedules(tables, started),
-    definitions: memoryDefinitions(tables, () => sendNews(listeners)),
-    events: memoryEvents(tables, (runs) => hint(listeners, tables, runs), started),
-    nodes: memoryNodes(tables, withWakes, () => sendNews(listeners)),
-    machines: memoryMachines(tables, (groups) => hintGroups(listeners, tables, groups)),
-    ...quietParts(tables),
-    ...house,
-    attend: async (attendee) => attend(listeners, tables, attendee),
-    close: async () => {},
-  };
-}
-
-/** Operations that make no run claimable, so that no node has to be notified. */
-function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts" | "cleanUp"> {
-  return {
+    inbox: memoryInbox(tables, wakes),
+    queues: memoryQueues(tables, wakes),
+    schedules: memorySchedules(tables, wakes),
+    definitions: memoryDefinitions(tables, wakes),
+    events: memoryEvents(tables, wakes),
+    nodes: memoryNodes(tables, wakes),
+    machines: memoryMachines(tables, wakes),
     leases: memoryLeases(tables),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
     cleanUp: async (round) => cleanUp(tables, round),
+    ...memoryHouse(tables, wakes),
+    attend: async (attendee) => wakes.attend(attendee),
+    close: async () => {},
   };
 }

@@ -3,10 +3,10 @@
 import type { Claim } from "../../../src/kernel/run/claim.js";
 import type { NewRun, RunGroup } from "../../../src/kernel/run/new-run.js";
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
-import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
 import { group } from "../scene.js";
 import type { Dice } from "./dice.js";
 import type { BothStores, Call } from "./differential-stores.js";
+import type { Snapshot } from "./snapshot-memory.js";
 
 export const GROUPS: readonly RunGroup[] = [
   group("a"),

@@ -6,10 +6,10 @@ import type { RunGroup } from "../../../src/kernel/run/new-run.js";
 import { systemWorld } from "../../../src/kernel/system-world.js";
 import type { Store } from "../../../src/store/contract/store.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
-import { type Snapshot, snapshotMemory } from "../../../src/store/memory/table/snapshot.js";
 import type { PostgresStore } from "../../../src/store/postgres/index.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
 import { recordOperations } from "../../harness/recorded-operations.js";
+import { type Snapshot, snapshotMemory } from "./snapshot-memory.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
 
 const TABLES = [

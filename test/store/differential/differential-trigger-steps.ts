@@ -8,10 +8,10 @@ import type {
   StartAnswer,
 } from "../../../src/store/contract/event/events.js";
 import type { Fire, FireAnswer } from "../../../src/store/contract/schedule/schedules.js";
-import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
 import type { Dice } from "./dice.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
+import type { Snapshot } from "./snapshot-memory.js";
 
 export class TriggerSteps {
   readonly #dice: Dice;

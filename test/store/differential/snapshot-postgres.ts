@@ -1,8 +1,8 @@
 // Everything a PostgreSQL store holds, in the shape of the memory store's snapshot.
 
 import type pg from "pg";
-import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
 import { ms } from "../../../src/store/postgres/connection/instant.js";
+import type { Snapshot } from "./snapshot-memory.js";
 
 const payload = (codec: string | null, data: string | null) => (codec === null ? null : { codec, data: data ?? "" });
 const number = (value: string | null) => (value === null ? null : Number(value));

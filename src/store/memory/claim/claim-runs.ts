@@ -11,8 +11,8 @@ import { isPaused } from "../limit/queues.js";
 import { takeDeferral } from "../run/deferred-runs.js";
 import { fitsNode } from "../run/misfits.js";
 import { moveRun } from "../run/move-run.js";
-import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { copyPayload } from "../table/payload.js";
 import type { RunRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
@@ -43,6 +43,15 @@ function due(tables: Tables, request: ClaimRequest): RunRow[] {
   if (suspects === undefined) return rows;
   const first = rows.find((row) => isSuspect(row, row.crashes));
   return rows.filter((row) => row === first || !isSuspect(row, row.crashes));
+}
+
+/** In how many ms the next run of these groups can be claimed: an idle node sleeps until then. Paused queues are left out. */
+export function nextDue(tables: Tables, groupIds: readonly number[]): number | null {
+  const groups = new Set(groupIds);
+  const due = runsInState(tables, "waiting").flatMap((row) =>
+    groups.has(row.groupId) && !isPaused(tables, row) ? row.availableAtUs : [],
+  );
+  return due.length === 0 ? null : Math.ceil((due.reduce((a, b) => Math.min(a, b)) - tables.nowUs()) / 1000);
 }
 
 export function isSuspect({ crashLimit }: RunRow, crashes: number): boolean {

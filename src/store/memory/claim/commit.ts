@@ -22,7 +22,7 @@ import { findMessage } from "../inbox/deliver-message.js";
 import { appendEntry, type NewEntry } from "../journal/append-entry.js";
 import { addRun, type InsertPlace } from "../run/add-run.js";
 import { type Ended, settleEnds } from "../run/end-run.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { waitersOf } from "../task/count-down.js";

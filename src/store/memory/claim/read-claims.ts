@@ -14,13 +14,13 @@ export function readClaims(tables: Tables, runId: string, limit: number): readon
   const epochs = [...new Set([...tokens.keys(), ...taken.keys(), ...held.keys()])].sort((a, b) => a - b);
   return epochs.slice(Math.max(epochs.length - Math.max(limit, 0), 0)).map((epoch) => {
     const note = taken.get(epoch);
-    const owner = held.get(epoch) ?? note?.owner ?? drewer(tables, tokens.get(epoch)!);
+    const owner = held.get(epoch) ?? note?.owner ?? drawnBy(tables, tokens.get(epoch)!);
     const reclaimed = note && { at: toMs(note.atUs), by: holderOf(tables, note.by), outcome: note.outcome };
     return { epoch, holder: holderOf(tables, owner), reclaimed: reclaimed ?? null };
   });
 }
 
-function drewer(tables: Tables, token: string): string | null {
+function drawnBy(tables: Tables, token: string): string | null {
   return [...tables.nodes.keys()].find((incarnation) => isTokenOf(incarnation, token)) ?? null;
 }
 

@@ -14,10 +14,9 @@ import {
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { type Ended, endRun, settleEnds } from "../run/end-run.js";
-import { moveRun } from "../run/move-run.js";
-import { nextGeneration } from "../run/next-generation.js";
-import { compareText } from "../table/compare-text.js";
+import { moveRun, nextGeneration } from "../run/move-run.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { jsonPayload } from "../table/payload.js";
 import type { RunRow, TakenClaimRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
@@ -49,7 +48,7 @@ export function reclaimExpired(
 
 /** With the policies their programs declared. */
 export function reclaimRows(tables: Tables, rows: readonly ExpiredRow[], by: string | null): readonly Reclaimed[] {
-  return reclaimRow(tables, rows, { by, policyOf: declared(tables) });
+  return reclaimWith(tables, rows, { by, policyOf: declared(tables) });
 }
 
 /** Reclaims everything these owners hold. */
@@ -71,7 +70,7 @@ function declared(tables: Tables): (row: ExpiredRow) => Recovery {
   return ({ recovery, groupId }) => recovery ?? tables.groups.recoveryOf(groupId) ?? "resume";
 }
 
-interface Sweep {
+interface Reclaiming {
   /** The node that reclaims; null: a caller requested it. */
   readonly by: string | null;
   readonly policyOf: (row: ExpiredRow) => Recovery;
@@ -81,20 +80,24 @@ interface Sweep {
  * Parents of ended runs are notified when all are settled. Tasks that are to end come after that, one by one: if a task
  * and a task of its own die together, each is counted and reported while the other still lives.
  */
-export function reclaimRow(tables: Tables, rows: readonly ExpiredRow[], { by, policyOf }: Sweep): readonly Reclaimed[] {
+export function reclaimWith(
+  tables: Tables,
+  rows: readonly ExpiredRow[],
+  { by, policyOf }: Reclaiming,
+): readonly Reclaimed[] {
   const nowUs = tables.nowUs();
   const judged = rows.map((row) => ({ row, verdict: verdictOn(tables, row, policyOf(row)) }));
   const taken = new Map<ExpiredRow, Reclaimed>();
   const ended: Ended[] = [];
-  const isDoomed = ({ row, verdict }: (typeof judged)[number]) => row.counts && ENDS.includes(verdict.outcome);
-  for (const one of judged) if (!isDoomed(one)) taken.set(one.row, takeOneBack(tables, one, by, ended));
+  const isEndingTask = ({ row, verdict }: (typeof judged)[number]) => row.counts && ENDS.includes(verdict.outcome);
+  for (const one of judged) if (!isEndingTask(one)) taken.set(one.row, reclaimOne(tables, one, by, ended));
   settleEnds(tables, ended, nowUs);
   for (const { row, verdict } of judged) {
     if (taken.has(row)) continue;
-    const buried: Ended[] = [];
+    const ends: Ended[] = [];
     const last = { ...verdict, counted: true, losses: 0, forgiven: [] };
-    taken.set(row, takeOneBack(tables, { row, verdict: last }, by, buried));
-    settleEnds(tables, buried, nowUs);
+    taken.set(row, reclaimOne(tables, { row, verdict: last }, by, ends));
+    settleEnds(tables, ends, nowUs);
   }
   return rows.map((row) => taken.get(row)!);
 }
@@ -113,7 +116,7 @@ interface Verdict {
   readonly losses: number;
 }
 
-function takeOneBack(
+function reclaimOne(
   tables: Tables,
   { row, verdict }: { readonly row: ExpiredRow; readonly verdict: Verdict },
   by: string | null,
@@ -130,7 +133,7 @@ function takeOneBack(
   row.crashes = crashes;
   if (losses > 0) row.availableAtUs = nowUs + toUs(delayAfterLosses(losses));
   if (outcome === "waiting" || outcome === "paused") moveRun(tables, row, outcome);
-  else if (outcome === "restarted") beginAnew(tables, row, nowUs);
+  else if (outcome === "restarted") restart(tables, row, nowUs);
   else {
     ended.push(endRun(tables, row, outcome, nowUs));
     const reason = outcome === "dead" ? crashReason(crashes, holders) : orphanedError(previousOwner);
@@ -237,7 +240,7 @@ function restartsOf(tables: Tables, row: RunRow, policy: Recovery): number | nul
 }
 
 /** The next generation, with the same input and messages; counted crashes stay counted. */
-function beginAnew(tables: Tables, row: RunRow, nowUs: number): void {
+function restart(tables: Tables, row: RunRow, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   nextGeneration(row);
   row.failures = 0;

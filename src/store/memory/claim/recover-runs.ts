@@ -3,10 +3,10 @@
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
-import { type ExpiredRow, expiredSince, reclaimRow } from "./reclaim-expired.js";
+import { type ExpiredRow, expiredSince, reclaimWith } from "./reclaim-expired.js";
 
 export function findOrphans(tables: Tables, filter: OrphanFilter): readonly Orphan[] {
   const { env, stack, staleMs, limit, after } = filter;
@@ -37,5 +37,5 @@ export function recoverRuns(
   const rows = expiredSince(tables, tables.nowUs() - toUs(staleMs)).filter(
     ({ id, epoch }) => decided.get(id)?.epoch === epoch,
   );
-  return reclaimRow(tables, rows, { by: null, policyOf: ({ id }) => decided.get(id)!.policy });
+  return reclaimWith(tables, rows, { by: null, policyOf: ({ id }) => decided.get(id)!.policy });
 }

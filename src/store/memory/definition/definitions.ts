@@ -3,13 +3,13 @@
 import { createHash } from "node:crypto";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { DefinitionName, DefinitionStore } from "../../contract/definition/definitions.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
-import { toMs } from "../table/micros.js";
+import type { Wakes } from "../node/wakes.js";
+import { shown } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { DefinitionRow, DefinitionVersionRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 
-export function memoryDefinitions(tables: Tables, onChange: () => void): DefinitionStore {
+export function memoryDefinitions(tables: Tables, wakes: Wakes): DefinitionStore {
   const keyOf = ({ env, kind, name }: DefinitionName) => joinKey(env, kind, name);
   const versionsOf = (definition: DefinitionName) =>
     [...tables.definitionVersions.values()].filter((one) => keyOf(one) === keyOf(definition));
@@ -28,19 +28,19 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       tables.definitions.set(keyOf(definition), row);
       const key = joinKey(env, kind, name, String(next));
       tables.definitionVersions.set(key, { env, kind, name, version: next, body, programs: [...programs] });
-      onChange();
+      wakes.news();
       return { outcome: "saved", version: row.version };
     },
     async enable(definition, enabled, by) {
       const row = tables.definitions.get(keyOf(definition));
       if (row && row.enabled !== (enabled === true)) {
         tables.definitions.set(keyOf(definition), { ...row, enabled: enabled === true, by, atUs: tables.nowUs() });
-        onChange();
+        wakes.news();
       }
       return row !== undefined;
     },
     async remove(definition) {
-      if (tables.definitions.delete(keyOf(definition))) onChange();
+      if (tables.definitions.delete(keyOf(definition))) wakes.news();
     },
     async older(env) {
       const waitedFor = groupsWithWork(tables, env);
@@ -62,7 +62,7 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       const rows = [...tables.definitions.values()].filter((row) => row.env === env).sort(byName);
       const revision = revisionOf(rows);
       if (revision === unlessRevision) return { revision, definitions: null };
-      return { revision, definitions: rows.map(({ atUs, ...row }) => ({ ...row, at: toMs(atUs) })) };
+      return { revision, definitions: rows.map(shown) };
     },
   };
 }

@@ -7,7 +7,7 @@ import type { InsertAnswer } from "../../contract/run/runs.js";
 import { takeKey } from "../key/take-key.js";
 import { addRun } from "../run/add-run.js";
 import { insertRuns } from "../run/insert-runs.js";
-import { joinKey } from "../table/join-key.js";
+import { joinKey } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { matchEvent } from "./subscriptions.js";
 

@@ -9,9 +9,8 @@ import {
   type Subscription,
 } from "../../contract/event/events.js";
 import { isAlive } from "../node/nodes.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 
 export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => boolean): Subscription[] {
@@ -39,9 +38,9 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
 
 /** Removes what the node declared before and no longer declares. */
 function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration): void {
-  const said = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
+  const declared = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
   for (const [at, by] of tables.subscribers) {
-    if (tables.subscriptions.get(at)?.env === env && !said.has(at))
+    if (tables.subscriptions.get(at)?.env === env && !declared.has(at))
       tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
 }

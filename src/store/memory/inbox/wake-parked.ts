@@ -1,7 +1,7 @@
 // Wakes parked runs by what is stored: a due time, or unread messages.
 
 import { moveRun } from "../run/move-run.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isCalled } from "./deliver-message.js";

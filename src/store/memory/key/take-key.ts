@@ -2,8 +2,8 @@
 
 import type { NewKey } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { joinKey } from "../table/join-key.js";
 import { toUs } from "../table/micros.js";
+import { joinKey } from "../table/names.js";
 import type { KeyRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

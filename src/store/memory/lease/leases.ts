@@ -1,5 +1,6 @@
 // Named leases: acquired, renewed and finished under the same epochs and tokens as claims.
 
+import { omit } from "../../../kernel/omit.js";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -8,9 +9,8 @@ import type {
   LeaseRecord,
   LeaseStore,
 } from "../../contract/lease/leases.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
-import { toMs, toUs } from "../table/micros.js";
+import { shown, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { LeaseRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
@@ -23,9 +23,7 @@ export function memoryLeases(tables: Tables): LeaseStore {
       return row !== null;
     },
     complete: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
-    fail: async (fence, detail) => {
-      return finishLease(tables, fence, { state: "failed", detail });
-    },
+    fail: async (fence, detail) => finishLease(tables, fence, { state: "failed", detail }),
     release: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
     owns: async (fence) => {
       const row = heldLease(tables, fence);
@@ -124,13 +122,6 @@ function leaseOf({ key, owner, epoch, attempt }: LeaseRow, token: string): Lease
 /** The token of a finished lease belongs to its finisher; a reclaimed one has none. */
 function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
   const expired = row.state === "claimed" && row.leaseUntilUs <= nowUs;
-  return {
-    ...leaseOf(row, row.token ?? row.finishedToken ?? ""),
-    env: row.env,
-    state: expired ? "expired" : row.state,
-    leaseUntil: toMs(row.leaseUntilUs),
-    acquiredAt: toMs(row.acquiredAtUs),
-    finishedAt: toMs(row.finishedAtUs),
-    detail: row.detail,
-  };
+  const state = expired ? "expired" : row.state;
+  return { ...omit(shown(row), "finishedToken"), state, token: row.token ?? row.finishedToken ?? "" };
 }

@@ -2,8 +2,8 @@
 
 import type { Admission } from "../../contract/run/runs.js";
 import { moveRun } from "../run/move-run.js";
-import { compareText } from "../table/compare-text.js";
 import { toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { LimitRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { skipBeyond } from "./skip-beyond.js";

@@ -8,9 +8,8 @@ import {
   PROBE_GRACE_MS,
   type ProbeRequest,
 } from "../../contract/limit/breakers.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
@@ -18,9 +17,7 @@ import { tablesSeenBy } from "../table/transaction.js";
 export function memoryBreakers(tables: Tables): BreakerStore {
   return {
     read: async (questions) => questions.map((question) => readBreaker(tables, question)),
-    takeProbe: async (request, { tx } = {}) => {
-      return takeProbe(tablesSeenBy(tables, tx), request);
-    },
+    takeProbe: async (request, { tx } = {}) => takeProbe(tablesSeenBy(tables, tx), request),
     isProbe: async (runId) => [...tables.probes.values()].some((probe) => probe.runId === runId),
   };
 }

@@ -4,7 +4,7 @@
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import { isSilent } from "../node/presence.js";
 import { type Declared, declaredText } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { NodeRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

@@ -2,9 +2,9 @@
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
+import type { Wakes } from "../node/wakes.js";
 import { toMs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
@@ -12,7 +12,7 @@ export function isPaused(tables: Tables, { group: { env, queue } }: RunRow): boo
   return tables.pausedQueues.has(joinKey(env, queue));
 }
 
-export function memoryQueues(tables: Tables, onResume: (runs: readonly RunRow[]) => void): QueueStore {
+export function memoryQueues(tables: Tables, wakes: Wakes): QueueStore {
   return {
     async pause(env, queue, by) {
       const key = joinKey(env, queue);
@@ -20,11 +20,9 @@ export function memoryQueues(tables: Tables, onResume: (runs: readonly RunRow[])
     },
     async resume(env, queue) {
       tables.pausedQueues.delete(joinKey(env, queue));
-      onResume(liveRuns(tables, env).filter(({ group }) => group.queue === queue));
+      wakes.ready(liveRuns(tables, env).filter(({ group }) => group.queue === queue));
     },
-    async list(env) {
-      return listQueues(tables, env);
-    },
+    list: async (env) => listQueues(tables, env),
   };
 }
 

@@ -3,7 +3,7 @@
 import { overflowReason } from "../../../kernel/run/overflow.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { endRun, settleEnds } from "../run/end-run.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { LimitRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

@@ -3,8 +3,8 @@
 import { omit } from "../../../kernel/omit.js";
 import type { InstanceRecord, LoadedInstance, TimerRecord } from "../../contract/machine/machines.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
-import { toMs } from "../table/micros.js";
+import { shown, toMs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { copyPayload } from "../table/payload.js";
 import type { InstanceRow, TimerRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
@@ -19,8 +19,8 @@ export function byDeadline(a: TimerRow, b: TimerRow): number {
 }
 
 export function timerRecord(timer: TimerRow): TimerRecord {
-  const { dueAtUs, payload, ...row } = omit(timer, "groupId", "tryAtUs", "claimedUntilUs");
-  return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(lookAtUs(timer)) };
+  const record = omit(shown(timer), "groupId", "claimedUntil");
+  return { ...record, payload: copyPayload(timer.payload), tryAt: toMs(lookAtUs(timer)) };
 }
 
 /** Not before its next attempt, and not while it is claimed. */
@@ -29,23 +29,11 @@ export function lookAtUs({ tryAtUs, claimedUntilUs }: TimerRow): number {
 }
 
 export function instanceRecord(row: InstanceRow): InstanceRecord {
-  const { key, id, version, status, seq, value, problem } = row;
-  return {
-    key,
-    id,
-    version,
-    status,
-    seq,
-    value,
-    problem,
-    group: copyGroup(row.group),
-    redact: [...row.redact],
-    createdAt: toMs(row.createdAtUs),
-    updatedAt: toMs(row.updatedAtUs),
-    endedAt: toMs(row.endedAtUs),
-  };
+  return omit(loadedInstance(row), "snapshot", "snapshotSeq");
 }
 
 export function loadedInstance(row: InstanceRow): LoadedInstance {
-  return { ...instanceRecord(row), snapshot: copyPayload(row.snapshot), snapshotSeq: row.snapshotSeq };
+  const { group, redact, snapshot } = row;
+  const copies = { group: copyGroup(group), redact: [...redact], snapshot: copyPayload(snapshot) };
+  return { ...omit(shown(row), "groupId", "inputHash"), ...copies };
 }

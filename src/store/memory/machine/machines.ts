@@ -1,9 +1,9 @@
 // Stores instances of state machines, their events and timers.
 
-import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { MachineStore } from "../../contract/machine/machines.js";
-import { compareText } from "../table/compare-text.js";
+import type { Wakes } from "../node/wakes.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { copyPayload } from "../table/payload.js";
 import type { InstanceRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
@@ -13,29 +13,28 @@ import { createOne, tellOne } from "./create-instance.js";
 import { instanceRecord, loadedInstance, timerRecord, timersOf } from "./instance-records.js";
 import { claimTimers, settleTimers } from "./timers.js";
 
-/** `onWoken`: called with the groups in which there may be work. */
-export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGroup[]) => void): MachineStore {
+export function memoryMachines(tables: Tables, wakes: Wakes): MachineStore {
   return {
     async create(instances, { tx } = {}) {
       const seen = tablesSeenBy(tables, tx);
       const nowUs = tables.nowUs();
       const positions = { timer: 0, told: 0, run: 0, met: new Set<string>(), created: new Set<string>() };
       const answers = instances.map((one) => createOne(seen, one, nowUs, positions));
-      if (!tx) onWoken(instances.flatMap((one, i) => (answers[i]!.outcome === "created" ? wokenBy(one) : [])));
+      if (!tx) wakes.groups(instances.flatMap((one, i) => (answers[i]!.outcome === "created" ? wokenBy(one) : [])));
       return answers;
     },
     async append(appends) {
       const nowUs = tables.nowUs();
       const positions = { timer: 0, told: 0, run: 0 };
       const answers = appends.map((one) => appendOne(tables, one, nowUs, positions));
-      onWoken(appends.flatMap((one, i) => (answers[i]!.outcome === "accepted" ? wokenBy(one) : [])));
+      wakes.groups(appends.flatMap((one, i) => (answers[i]!.outcome === "accepted" ? wokenBy(one) : [])));
       return answers;
     },
     async tell(told, { tx } = {}) {
       const seen = tablesSeenBy(tables, tx);
       const nowUs = tables.nowUs();
       const answers = told.map((one, position) => tellOne(seen, one, nowUs, position));
-      if (!tx) onWoken(told.flatMap(({ group }, i) => (answers[i]!.outcome === "accepted" ? group : [])));
+      if (!tx) wakes.groups(told.flatMap(({ group }, i) => (answers[i]!.outcome === "accepted" ? group : [])));
       return answers;
     },
     async load(keys, { tx } = {}) {
@@ -52,9 +51,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
         .slice(0, limit)
         .map(({ token: _, atUs, payload, ...row }) => ({ ...row, payload: copyPayload(payload), at: toMs(atUs) }));
     },
-    async timers(key) {
-      return timersOf(tables, key).map(timerRecord);
-    },
+    timers: async (key) => timersOf(tables, key).map(timerRecord),
     claimTimers: async (claim) => claimTimers(tables, claim),
     settleTimers: async (settlements) => settleTimers(tables, settlements),
     async note(key, seq, problem) {
@@ -72,12 +69,8 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       }
       return dead.length;
     },
-    async list(filter, page) {
-      return listInstances(tables, filter, page);
-    },
-    async prune(age) {
-      return pruneInstances(tables, age);
-    },
+    list: async (filter, page) => listInstances(tables, filter, page),
+    prune: async (age) => pruneInstances(tables, age),
   };
 }
 

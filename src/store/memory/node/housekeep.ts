@@ -5,34 +5,20 @@ import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Store } from "../../contract/store.js";
 import { type ExpiredRow, orphansOf, reclaimRows } from "../claim/reclaim-expired.js";
 import { unreadMessages } from "../inbox/deliver-message.js";
-import { wakeParked } from "../inbox/wake-parked.js";
-import type { Admitting } from "../limit/admitting.js";
 import { overdueDeferred } from "../run/deferred-runs.js";
 import { misfitsDue } from "../run/misfits.js";
-import type { RunRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { beat, modeOf, peersOf } from "./nodes.js";
 import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
+import type { Wakes } from "./wakes.js";
 
-type House = Pick<Store, "housekeep" | "reclaim"> & Pick<Store["runs"], "wakeParked">;
-
-/** Announces the runs that can continue. */
-export function memoryHouse(
-  tables: Tables,
-  { withWakes, announceReady }: Pick<Admitting, "withWakes" | "announceReady">,
-): House {
-  const tellWaiting = (rows: readonly RunRow[]) => announceReady(rows.filter(({ state }) => state === "waiting"));
+export function memoryHouse(tables: Tables, wakes: Wakes): Pick<Store, "housekeep" | "reclaim"> {
   return {
     housekeep: async (round) => housekeep(tables, round),
     reclaim: async (round) => {
-      const reclaimed = withWakes(reclaim(tables, round));
-      tellWaiting(reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []));
+      const reclaimed = wakes.after(reclaim(tables, round));
+      wakes.readyById(reclaimed.map(({ runId }) => runId));
       return reclaimed;
-    },
-    wakeParked: async (options) => {
-      const woken = wakeParked(tables, options);
-      tellWaiting(woken);
-      return woken.length;
     },
   };
 }

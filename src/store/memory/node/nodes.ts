@@ -1,6 +1,7 @@
 // Nodes: each start registers its incarnation, sends heartbeats and signs off when it stops.
 
 import { changeMode, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
+import { omit } from "../../../kernel/omit.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type {
   ModeChangeOptions,
@@ -12,21 +13,16 @@ import type {
 } from "../../contract/node/nodes.js";
 import { endClaimsOf, reclaimFrom } from "../claim/reclaim-expired.js";
 import { copyGroup, declaredText } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
-import { toMs } from "../table/micros.js";
+import { shown } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
+import type { Wakes } from "./wakes.js";
 
-/** `withWakes`: called after a reclaim, because a dead run may wake others. `onNews`: called when a mode was changed. */
-export function memoryNodes(
-  tables: Tables,
-  withWakes: (answer: RegisterAnswer) => RegisterAnswer,
-  onNews: () => void,
-): NodeStore {
+export function memoryNodes(tables: Tables, wakes: Wakes): NodeStore {
   return {
-    register: async (node) => withWakes(registerNode(tables, node)),
+    register: async (node) => wakes.after(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     claimsFrom: async (incarnation, groupIds) => {
       const row = tables.nodes.get(incarnation);
@@ -34,7 +30,7 @@ export function memoryNodes(
     },
     changeMode: async (incarnation, change, options) => {
       const state = changeNode(tables, incarnation, change, options);
-      onNews();
+      wakes.news();
       return state;
     },
     stop: async (incarnation) => {
@@ -158,26 +154,13 @@ export function peersOf(tables: Tables, incarnation: string): number {
 }
 
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
-  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
   return {
-    incarnation,
-    identity,
-    name,
-    env,
-    stack,
-    build,
-    alone,
-    heartbeatMs,
-    leaseMs,
-    presenceGraceMs,
+    ...omit(shown(row), "modes", "attends", "absentSince", "declared", "declares"),
+    ...structuredClone(row.modes),
     executors: structuredClone(row.executors),
     serves: groupsIn(tables, row.serves),
     claims: groupsIn(tables, row.claims),
     overruled: groupsIn(tables, overruledOf(tables, row)),
-    ...structuredClone(row.modes),
-    startedAt: toMs(row.startedAtUs),
-    seenAt: toMs(row.seenAtUs),
-    stoppedAt: toMs(row.stoppedAtUs),
     alive: isAlive(tables, row),
     holds,
   };

@@ -1,13 +1,14 @@
 // Deferred runs: recorded next to the run when it is inserted, removed by the claim, cancelled when not claimed in
 // time.
 
+import { omit } from "../../../kernel/omit.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { isAlive } from "../node/nodes.js";
-import { compareText } from "../table/compare-text.js";
-import { toMs, toUs } from "../table/micros.js";
+import { shown, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { jsonPayload } from "../table/payload.js";
 import type { DeferredRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
@@ -31,9 +32,7 @@ export function takeDeferral(tables: Tables, runId: string, owner: string, nowUs
 
 export function deferralOf(tables: Tables, runId: string): Deferral | null {
   const row = tables.deferred.get(runId);
-  if (!row) return null;
-  const { by, takenBy } = row;
-  return { by, expiresAt: toMs(row.expiresAtUs), takenBy, takenAt: toMs(row.takenAtUs) };
+  return row ? omit(shown(row), "runId", "pending") : null;
 }
 
 export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {

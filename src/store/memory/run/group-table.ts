@@ -3,7 +3,7 @@
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
-import { joinKey } from "../table/join-key.js";
+import { joinKey } from "../table/names.js";
 
 /** What was declared for a group, by which node, and when that node started. */
 export interface Declared {

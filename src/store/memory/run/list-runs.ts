@@ -1,9 +1,10 @@
 // Reads runs for people: one, a page of them, or their number per state.
 
+import { omit } from "../../../kernel/omit.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
-import { compareText } from "../table/compare-text.js";
-import { toMs } from "../table/micros.js";
+import { shown } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { deferralOf } from "./deferred-runs.js";
@@ -49,34 +50,16 @@ function matches(row: RunRow, filter: RunFilter): boolean {
   );
 }
 
+const OWN = ["groupId", "recovery", "limited", "counts", "pausing", "token", "wakeAfter", "misfits"] as const;
+
 export function runRecord(tables: Tables, row: RunRow): RunRecord {
-  const { id, state, priority, epoch, owner, seq, baseSeq, generation, inboxSeq, failures, crashes, crashLimit } = row;
-  const taken = tables.takenClaims.get(id) ?? [];
+  const taken = tables.takenClaims.get(row.id) ?? [];
   return {
-    id,
+    ...omit(shown(row), ...OWN),
     group: copyGroup(row.group),
-    state,
-    priority,
-    availableAt: toMs(row.availableAtUs),
-    wakeAt: toMs(row.wakeAtUs),
-    epoch,
-    owner,
-    leaseUntil: toMs(row.leaseUntilUs),
-    seq,
-    baseSeq,
-    generation,
-    inboxSeq,
-    failures,
-    crashes,
-    crashLimit,
-    parentId: row.parentId,
     recoveries: taken.length,
     recoveredFrom: taken.at(-1)?.owner ?? null,
     deferred: deferralOf(tables, row.id),
     misfit: misfitOf(tables, row),
-    pending: row.pending,
-    createdAt: toMs(row.createdAtUs),
-    endedAt: toMs(row.endedAtUs),
-    archivedAt: toMs(row.archivedAtUs),
   };
 }

@@ -15,8 +15,8 @@ import {
 } from "../../contract/run/misfits.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { isAlive } from "../node/nodes.js";
-import { compareText } from "../table/compare-text.js";
 import { toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { jsonPayload } from "../table/payload.js";
 import type { NodeRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";

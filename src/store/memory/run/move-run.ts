@@ -1,4 +1,4 @@
-// Moves a run to another state; rejects what the database's trigger rejects.
+// Moves a run to another state or generation; rejects what the database's trigger rejects.
 
 import { HoldfastError } from "../../../kernel/error.js";
 import { mayMove, REOPENED_WITH_DAG, type RunState } from "../../../kernel/run/run-state.js";
@@ -42,4 +42,12 @@ function answerPause(row: RunRow, wanted: RunState): RunState {
   if (!row.pausing || wanted === row.state) return wanted;
   row.pausing = false;
   return wanted === "waiting" || wanted === "held" || wanted === "parked" ? "paused" : wanted;
+}
+
+/**
+ * Another generation has another journal: every build may be tried again, as in the database's trigger forget_misfits.
+ */
+export function nextGeneration(row: RunRow): void {
+  row.generation++;
+  row.misfits = null;
 }

@@ -2,8 +2,8 @@
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
-import { compareText } from "../table/compare-text.js";
 import { toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

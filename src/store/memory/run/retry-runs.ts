@@ -3,15 +3,14 @@
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { retryTasks } from "../task/retry-tasks.js";
 import { taskOf, tasksOf } from "../task/task-tree.js";
 import { cancelTasks } from "./cancel-run.js";
 import { CLOSED } from "./end-run.js";
-import { moveRun } from "./move-run.js";
-import { nextGeneration } from "./next-generation.js";
+import { moveRun, nextGeneration } from "./move-run.js";
 
 export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
   const nowUs = tables.nowUs();

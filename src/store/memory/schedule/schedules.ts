@@ -11,16 +11,15 @@ import type {
 } from "../../contract/schedule/schedules.js";
 import { takeKey } from "../key/take-key.js";
 import { takeProbe } from "../limit/breakers.js";
+import type { Wakes } from "../node/wakes.js";
 import { addRun } from "../run/add-run.js";
 import { copyGroup } from "../run/group-table.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { ScheduleRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** `onStarted`: called with the runs that a fire started. */
-export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRun[]) => void): ScheduleStore {
+export function memorySchedules(tables: Tables, wakes: Wakes): ScheduleStore {
   const meant = (env: string, name: string) =>
     [...tables.schedules.values()].filter(
       ({ id, group }) => group.env === env && (group.program === name || id === name),
@@ -30,7 +29,7 @@ export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRu
     due: async (ids) => due(tables, ids),
     fire: async (fires) => {
       const { answers, started } = fire(tables, fires);
-      onStarted(started);
+      wakes.started(started);
       return answers;
     },
     async list(env) {

@@ -34,15 +34,14 @@ export class LayeredMap<K, V> extends Map<K, V> {
     return there;
   }
 
-  /** Keys that were removed here and may still exist below. */
-  get removedKeys(): ReadonlySet<K> {
-    return this.#removed;
+  /** Whether the value below of a key written here has changed since. */
+  isOvertaken(): boolean {
+    return [...this.#covered].some(([key, value]) => this.#under.get(key) !== value);
   }
 
-  /** Of the keys written here, the first whose value below has changed since. */
-  overtakenKey(): K | undefined {
-    for (const [key, value] of this.#covered) if (this.#under.get(key) !== value) return key;
-    return undefined;
+  mergeInto(under: Map<K, V>): void {
+    for (const key of this.#removed) under.delete(key);
+    for (const [key, value] of this) under.set(key, value);
   }
 
   #cover(key: K): void {

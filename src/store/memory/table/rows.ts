@@ -7,9 +7,12 @@ import type { Recovery } from "../../../kernel/run/recovery.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { TakenBackAs } from "../../contract/claim/claims.js";
 import type { DefinitionRecord, OlderDefinition } from "../../contract/definition/definitions.js";
-import type { MessageKind } from "../../contract/inbox/inbox.js";
-import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../../contract/machine/machines.js";
+import type { Message } from "../../contract/inbox/inbox.js";
+import type { JournalEntry } from "../../contract/journal/journal.js";
+import type { LoadedInstance, NewInstanceEvent, TimerRecord } from "../../contract/machine/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../../contract/node/nodes.js";
+import type { TimeoutRecord } from "../../contract/timeout/timeouts.js";
+import type { Stored } from "./micros.js";
 
 export interface RunRow {
   readonly id: string;
@@ -103,28 +106,13 @@ export interface ScheduleRow {
   seenAtUs: number;
 }
 
-export interface JournalRow {
-  readonly seq: number;
-  readonly epoch: number;
+export interface JournalRow extends Stored<JournalEntry, "at"> {
   /** Null: written by the store itself. Identifies a repeated commit. */
   readonly token: string | null;
-  readonly kind: string;
-  readonly name: string;
-  readonly key: string | null;
-  readonly payload: Payload | null;
-  readonly atUs: number;
 }
 
-export interface MessageRow {
+export interface MessageRow extends Stored<Message, "at"> {
   readonly id: number;
-  readonly runId: string;
-  readonly key: string;
-  readonly messageId: string;
-  readonly kind: MessageKind;
-  readonly name: string;
-  readonly payload: Payload | null;
-  readonly sender: string | null;
-  readonly atUs: number;
   /** The journal entry that took it in; null: unread. */
   takenSeq: number | null;
 }
@@ -179,13 +167,6 @@ export interface NodeRow
   declares: boolean;
 }
 
-/** Belongs to sessions, not rows: lost with the server. */
-export interface Presence {
-  /** By incarnation: those whose presence lock is held. */
-  readonly held: Set<string>;
-  serverStartedAtUs: number;
-}
-
 /** Which run may probe while a circuit breaker is half-open. */
 export interface ProbeRow {
   readonly env: string;
@@ -197,9 +178,7 @@ export interface ProbeRow {
 }
 
 /** Replaced as a whole. */
-export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
-  readonly atUs: number;
-}
+export type DefinitionRow = Stored<DefinitionRecord, "at">;
 
 /** The content of one version of a definition. Never changed. */
 export interface DefinitionVersionRow extends OlderDefinition {
@@ -233,43 +212,17 @@ export interface DeferredRow {
 }
 
 /** Replaced as a whole, never changed: a transaction detects by identity that it was written meanwhile. */
-export interface TimeoutRow {
-  readonly env: string;
-  readonly scope: string;
-  readonly instance: string;
-  readonly generation: string;
-  readonly state: string;
-  readonly sequence: number;
-  readonly deadlineUs: number;
+export interface TimeoutRow extends Stored<Omit<TimeoutRecord, "dead">, "deadline" | "createdAt" | "claimedUntil"> {
   /** The deadline; while claimed, when the claim expires; after a failure, when to try again; null: given up. */
   readonly dueAtUs: number | null;
-  readonly createdAtUs: number;
-  readonly attempts: number;
-  readonly claimedBy: string | null;
-  readonly claimedUntilUs: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
-  readonly problem: string | null;
 }
 
 /** Replaced as a whole. */
-export interface InstanceRow {
-  readonly key: string;
-  readonly id: string;
+export interface InstanceRow extends Stored<LoadedInstance, "createdAt" | "updatedAt" | "endedAt"> {
   readonly groupId: number;
-  readonly group: RunGroup;
   readonly inputHash: string;
-  readonly redact: readonly string[];
-  readonly version: string | null;
-  readonly status: InstanceStatus;
-  readonly seq: number;
-  readonly value: string;
-  readonly snapshot: Payload;
-  readonly snapshotSeq: number;
-  readonly problem: string | null;
-  readonly createdAtUs: number;
-  readonly updatedAtUs: number;
-  readonly endedAtUs: number | null;
 }
 
 export interface InstanceEventRow extends NewInstanceEvent {
@@ -279,26 +232,7 @@ export interface InstanceEventRow extends NewInstanceEvent {
 }
 
 /** Replaced as a whole. */
-export interface TimerRow {
-  readonly id: string;
-  readonly instanceKey: string;
+export interface TimerRow extends Stored<TimerRecord, "dueAt" | "tryAt"> {
   readonly groupId: number;
-  readonly generation: number;
-  readonly kind: TimerKind;
-  readonly name: string;
-  readonly payload: Payload;
-  readonly dueAtUs: number;
-  readonly tryAtUs: number;
-  /** Claimed until then. */
   readonly claimedUntilUs: number | null;
-  readonly attempts: number;
-  readonly state: "pending" | "dead";
-  readonly problem: string | null;
-}
-
-/** Belongs to sessions, not rows: lost with the server. */
-export interface Presence {
-  /** By incarnation: those whose presence lock is held. */
-  readonly held: Set<string>;
-  serverStartedAtUs: number;
 }

@@ -22,7 +22,6 @@ import type {
   MisfitRow,
   NodeRow,
   PausedQueueRow,
-  Presence,
   ProbeRow,
   RunRow,
   ScheduleRow,
@@ -31,113 +30,76 @@ import type {
   TimerRow,
 } from "./rows.js";
 
-export interface Tables {
-  /** The database's clock: every lease, delay and expiry is judged by it. */
-  nowUs(): number;
-  /** Global and growing, also in a transaction that is rolled back: only its order counts. */
-  nextMessageId(): number;
-  readonly groups: GroupTable;
-  readonly runs: Map<string, RunRow>;
-  /** The partial indexes: a claim reads only waiting runs, a reclaim only running ones. */
-  readonly byState: Map<RunState, Set<RunRow>>;
-  readonly journal: Map<string, Map<number, JournalRow>>;
-  /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
-  readonly inbox: Map<string, readonly MessageRow[]>;
-  /** By run, in order. Lists are replaced. */
-  readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
-  /** By run. */
-  readonly misfits: Map<string, MisfitRow>;
-  readonly keys: Map<string, KeyRow>;
-  readonly leases: Map<string, LeaseRow>;
-  /** The highest epoch of all removed lease keys. */
-  readonly leaseFloor: { epoch: number };
-  /** By env and part of the clean-up: when it was last done. */
-  readonly cleanups: Map<string, number>;
-  readonly nodes: Map<string, NodeRow>;
-  readonly presence: Presence;
-  /** By run, in the order of stages. */
-  readonly limits: Map<string, readonly LimitRow[]>;
-  /** By key: when the next run of a rate may start. */
-  readonly rates: Map<string, number>;
-  /** Limited runs that were woken since their lines were last evaluated. */
-  readonly woken: Set<string>;
-  /** By the needed task: those that need it. */
-  readonly needs: Map<string, readonly string[]>;
-  /** By the task that needs them, in order. */
-  readonly needed: Map<string, readonly string[]>;
-  /** Tasks that became ready since the last notification. */
-  readonly ready: Set<RunRow>;
-  /** Limited runs that were cancelled with others: their slots are free. */
-  readonly left: Set<string>;
-  /** Runs skipped by a limit and not reported yet. */
-  readonly skipped: SkippedRun[];
-  readonly pausedQueues: Map<string, PausedQueueRow>;
-  /** By env, stack, program and key. */
-  readonly schedules: Map<string, ScheduleRow>;
-  /** By env and id. */
-  readonly subscriptions: Map<string, Subscription>;
-  /** By env and subscription: the incarnations that declare it. Sets are replaced, not added to. */
-  readonly subscribers: Map<string, ReadonlySet<string>>;
-  /** By env, subscription and subject. */
-  readonly debounces: Map<string, DebounceRow>;
-  /** By env, program, opening and number. */
-  readonly probes: Map<string, ProbeRow>;
-  /** By env and identity. */
-  readonly keptModes: Map<string, KeptModeRow>;
-  /** By run. */
-  readonly deferred: Map<string, DeferredRow>;
-  /** By env, kind and name. */
-  readonly definitions: Map<string, DefinitionRow>;
-  /** By env, kind, name and version. */
-  readonly definitionVersions: Map<string, DefinitionVersionRow>;
-  /** By env, scope and instance. */
-  readonly timeouts: Map<string, TimeoutRow>;
-  readonly instances: Map<string, InstanceRow>;
-  /** By instance, in order. Only appended to. */
-  readonly instanceEvents: Map<string, InstanceEventRow[]>;
-  readonly timers: Map<string, TimerRow>;
-}
+export type Tables = Readonly<ReturnType<typeof newTables>>;
 
-export function newTables(world: World): Tables {
+export function newTables(world: World) {
   let lastMessageId = 0;
   return {
+    /** The database's clock: every lease, delay and expiry is judged by it. */
     nowUs: () => wallNowUs(world),
+    /** Global and growing, also in a transaction that is rolled back: only its order counts. */
     nextMessageId: () => ++lastMessageId,
     groups: new GroupTable(),
-    runs: new Map(),
-    byState: new Map(),
-    journal: new Map(),
-    inbox: new Map(),
-    takenClaims: new Map(),
-    misfits: new Map(),
-    keys: new Map(),
-    leases: new Map(),
+    runs: new Map<string, RunRow>(),
+    /** The partial indexes: a claim reads only waiting runs, a reclaim only running ones. */
+    byState: new Map<RunState, Set<RunRow>>(),
+    journal: new Map<string, Map<number, JournalRow>>(),
+    /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
+    inbox: new Map<string, readonly MessageRow[]>(),
+    /** By run, in order. Lists are replaced. */
+    takenClaims: new Map<string, readonly TakenClaimRow[]>(),
+    /** By run. */
+    misfits: new Map<string, MisfitRow>(),
+    keys: new Map<string, KeyRow>(),
+    leases: new Map<string, LeaseRow>(),
+    /** The highest epoch of all removed lease keys. */
     leaseFloor: { epoch: 0 },
-    cleanups: new Map(),
-    nodes: new Map(),
-    presence: { held: new Set(), serverStartedAtUs: Number.NEGATIVE_INFINITY },
-    limits: new Map(),
-    rates: new Map(),
-    woken: new Set(),
-    needs: new Map(),
-    needed: new Map(),
-    ready: new Set(),
-    left: new Set(),
-    skipped: [],
-    pausedQueues: new Map(),
-    schedules: new Map(),
-    subscriptions: new Map(),
-    subscribers: new Map(),
-    debounces: new Map(),
-    probes: new Map(),
-    keptModes: new Map(),
-    deferred: new Map(),
-    definitions: new Map(),
-    definitionVersions: new Map(),
-    timeouts: new Map(),
-    instances: new Map(),
-    instanceEvents: new Map(),
-    timers: new Map(),
+    /** By env and part of the clean-up: when it was last done. */
+    cleanups: new Map<string, number>(),
+    nodes: new Map<string, NodeRow>(),
+    /** By incarnation: those whose presence lock is held. It belongs to sessions, not rows: lost with the server. */
+    presence: { held: new Set<string>(), serverStartedAtUs: Number.NEGATIVE_INFINITY },
+    /** By run, in the order of stages. */
+    limits: new Map<string, readonly LimitRow[]>(),
+    /** By key: when the next run of a rate may start. */
+    rates: new Map<string, number>(),
+    /** Limited runs that were woken since their lines were last evaluated. */
+    woken: new Set<string>(),
+    /** By the needed task: those that need it. */
+    needs: new Map<string, readonly string[]>(),
+    /** By the task that needs them, in order. */
+    needed: new Map<string, readonly string[]>(),
+    /** Tasks that became ready since the last notification. */
+    ready: new Set<RunRow>(),
+    /** Limited runs that were cancelled with others: their slots are free. */
+    left: new Set<string>(),
+    /** Runs skipped by a limit and not reported yet. */
+    skipped: [] as SkippedRun[],
+    pausedQueues: new Map<string, PausedQueueRow>(),
+    /** By env, stack, program and key. */
+    schedules: new Map<string, ScheduleRow>(),
+    /** By env and id. */
+    subscriptions: new Map<string, Subscription>(),
+    /** By env and subscription: the incarnations that declare it. Sets are replaced, not added to. */
+    subscribers: new Map<string, ReadonlySet<string>>(),
+    /** By env, subscription and subject. */
+    debounces: new Map<string, DebounceRow>(),
+    /** By env, program, opening and number. */
+    probes: new Map<string, ProbeRow>(),
+    /** By env and identity. */
+    keptModes: new Map<string, KeptModeRow>(),
+    /** By run. */
+    deferred: new Map<string, DeferredRow>(),
+    /** By env, kind and name. */
+    definitions: new Map<string, DefinitionRow>(),
+    /** By env, kind, name and version. */
+    definitionVersions: new Map<string, DefinitionVersionRow>(),
+    /** By env, scope and instance. */
+    timeouts: new Map<string, TimeoutRow>(),
+    instances: new Map<string, InstanceRow>(),
+    /** By instance, in order. Only appended to. */
+    instanceEvents: new Map<string, InstanceEventRow[]>(),
+    timers: new Map<string, TimerRow>(),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Store } from "../../contract/store.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { LayeredMap } from "./layered-map.js";
 import { tablesOf } from "./open-stores.js";
-import type { InstanceRow, KeyRow, MessageRow, ProbeRow, TimeoutRow } from "./rows.js";
+import type { MessageRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
 /** A transaction that this store did not open, or SQL sent to a store without it. */
@@ -27,36 +27,33 @@ export class TransactionConflict extends HoldfastError {
   }
 }
 
+/** What a transaction may write. */
+function layersOver(base: Tables) {
+  return {
+    runs: new LayeredMap(base.runs),
+    journal: new LayeredMap(base.journal),
+    inbox: new LayeredMap(base.inbox),
+    keys: new LayeredMap(base.keys),
+    limits: new LayeredMap(base.limits),
+    probes: new LayeredMap(base.probes),
+    deferred: new LayeredMap(base.deferred),
+    timeouts: new LayeredMap(base.timeouts),
+    instances: new LayeredMap(base.instances),
+    instanceEvents: new LayeredMap(base.instanceEvents),
+    timers: new LayeredMap(base.timers),
+  };
+}
+
 class MemoryTransaction implements Transaction {
   readonly #base: Tables;
-  readonly #keys: LayeredMap<string, KeyRow>;
-  readonly #probes: LayeredMap<string, ProbeRow>;
-  readonly #timeouts: LayeredMap<string, TimeoutRow>;
-  readonly #instances: LayeredMap<string, InstanceRow>;
-  readonly #layer: Tables;
+  readonly #layers: ReturnType<typeof layersOver>;
+  readonly #seen: Tables;
   #open = true;
 
   constructor(base: Tables) {
     this.#base = base;
-    this.#keys = new LayeredMap(base.keys);
-    this.#probes = new LayeredMap(base.probes);
-    this.#timeouts = new LayeredMap(base.timeouts);
-    this.#instances = new LayeredMap(base.instances);
-    this.#layer = {
-      ...base,
-      runs: new LayeredMap(base.runs),
-      byState: new Map(),
-      journal: new LayeredMap(base.journal),
-      inbox: new LayeredMap(base.inbox),
-      keys: this.#keys,
-      limits: new LayeredMap(base.limits),
-      probes: this.#probes,
-      deferred: new LayeredMap(base.deferred),
-      timeouts: this.#timeouts,
-      instances: this.#instances,
-      instanceEvents: new LayeredMap(base.instanceEvents),
-      timers: new LayeredMap(base.timers),
-    };
+    this.#layers = layersOver(base);
+    this.#seen = { ...base, ...this.#layers, byState: new Map() };
   }
 
   async query(): Promise<never> {
@@ -66,7 +63,7 @@ class MemoryTransaction implements Transaction {
   layerOver(base: Tables): Tables {
     if (base !== this.#base) throw new TransactionUnsupported("The transaction belongs to another store.");
     if (!this.#open) throw new TransactionEnded();
-    return this.#layer;
+    return this.#seen;
   }
 
   rollback(): void {
@@ -77,10 +74,11 @@ class MemoryTransaction implements Transaction {
   commit(): void {
     this.rollback(); // from here on nothing more can be added
     const messages = this.#newMessages();
-    if (this.#keys.overtakenKey() !== undefined) throw new TransactionConflict("A key");
-    if (this.#probes.overtakenKey() !== undefined) throw new TransactionConflict("A breaker's try");
-    if (this.#timeouts.overtakenKey() !== undefined) throw new TransactionConflict("A timeout");
-    if (this.#instances.overtakenKey() !== undefined) throw new TransactionConflict("An instance's id");
+    const { keys, probes, timeouts, instances } = this.#layers;
+    if (keys.isOvertaken()) throw new TransactionConflict("A key");
+    if (probes.isOvertaken()) throw new TransactionConflict("A breaker's try");
+    if (timeouts.isOvertaken()) throw new TransactionConflict("A timeout");
+    if (instances.isOvertaken()) throw new TransactionConflict("An instance's id");
     for (const { runId, key } of messages) {
       if (this.#base.inbox.get(runId)?.some((other) => other.key === key))
         throw new TransactionConflict("A message's key");
@@ -90,7 +88,7 @@ class MemoryTransaction implements Transaction {
 
   #newMessages(): MessageRow[] {
     const added: MessageRow[] = [];
-    for (const [runId, rows] of this.#layer.inbox) {
+    for (const [runId, rows] of this.#layers.inbox) {
       const known = new Set(this.#base.inbox.get(runId));
       added.push(...rows.filter((row) => !known.has(row)));
     }
@@ -98,25 +96,26 @@ class MemoryTransaction implements Transaction {
   }
 
   #merge(messages: readonly MessageRow[]): void {
-    for (const [at, key] of this.#keys) this.#base.keys.set(at, key);
-    for (const [at, probe] of this.#probes) this.#base.probes.set(at, probe);
-    for (const at of this.#timeouts.removedKeys) this.#base.timeouts.delete(at);
-    for (const [at, timeout] of this.#timeouts) this.#base.timeouts.set(at, timeout);
-    for (const [key, row] of this.#instances) this.#base.instances.set(key, row);
-    for (const [key, log] of this.#layer.instanceEvents) this.#base.instanceEvents.set(key, log);
-    for (const [id, row] of this.#layer.timers) if (!this.#base.timers.has(id)) this.#base.timers.set(id, row);
-    for (const [id, row] of this.#layer.runs) {
-      if (this.#base.runs.has(id)) continue; // the same id was inserted elsewhere meanwhile: inserted once
-      this.#base.runs.set(id, row);
-      this.#base.journal.set(id, this.#layer.journal.get(id) ?? new Map());
-      indexRun(this.#base, row);
-      const deferral = this.#layer.deferred.get(id);
-      if (deferral) this.#base.deferred.set(id, deferral);
-      if (row.limited) this.#base.limits.set(id, this.#layer.limits.get(id) ?? []);
+    const base = this.#base;
+    const { keys, probes, timeouts, instances, instanceEvents, timers, runs, journal, deferred, limits } = this.#layers;
+    keys.mergeInto(base.keys);
+    probes.mergeInto(base.probes);
+    timeouts.mergeInto(base.timeouts);
+    instances.mergeInto(base.instances);
+    instanceEvents.mergeInto(base.instanceEvents);
+    for (const [id, row] of timers) if (!base.timers.has(id)) base.timers.set(id, row);
+    for (const [id, row] of runs) {
+      if (base.runs.has(id)) continue; // the same id was inserted elsewhere meanwhile: inserted once
+      base.runs.set(id, row);
+      base.journal.set(id, journal.get(id) ?? new Map());
+      indexRun(base, row);
+      const deferral = deferred.get(id);
+      if (deferral) base.deferred.set(id, deferral);
+      if (row.limited) base.limits.set(id, limits.get(id) ?? []);
     }
     for (const row of messages) {
-      if (!this.#base.runs.has(row.runId)) continue; // pruned meanwhile
-      this.#base.inbox.set(row.runId, [...(this.#base.inbox.get(row.runId) ?? []), row]);
+      if (!base.runs.has(row.runId)) continue; // pruned meanwhile
+      base.inbox.set(row.runId, [...(base.inbox.get(row.runId) ?? []), row]);
     }
   }
 }

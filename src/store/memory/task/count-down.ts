@@ -1,7 +1,7 @@
 // Counts the end of a task in the rows that wait for it: its parent's, and those of the tasks that need it.
 
 import { moveRun } from "../run/move-run.js";
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

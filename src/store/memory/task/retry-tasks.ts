@@ -3,9 +3,8 @@
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
-import { moveRun } from "../run/move-run.js";
-import { nextGeneration } from "../run/next-generation.js";
-import { compareText } from "../table/compare-text.js";
+import { moveRun, nextGeneration } from "../run/move-run.js";
+import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { tasksOf, taskTree } from "./task-tree.js";

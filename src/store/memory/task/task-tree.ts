@@ -1,6 +1,6 @@
 // Finds a run with its tasks, and theirs, in the journals, which name them.
 
-import { compareText } from "../table/compare-text.js";
+import { compareText } from "../table/names.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

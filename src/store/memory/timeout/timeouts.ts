@@ -1,6 +1,7 @@
 // Timeouts of the memory store: schedules, finds, claims and completes them, with the same answers as PostgreSQL.
 
 import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
+import { omit } from "../../../kernel/omit.js";
 import type {
   ExpiredTimeouts,
   NewTimeout,
@@ -12,9 +13,8 @@ import type {
   TimeoutRelease,
   TimeoutTable,
 } from "../../contract/timeout/timeouts.js";
-import { compareText } from "../table/compare-text.js";
-import { joinKey } from "../table/join-key.js";
-import { toMs, toUs } from "../table/micros.js";
+import { shown, toMs, toUs } from "../table/micros.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { TimeoutRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
@@ -30,21 +30,15 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       wake(record, record.deadline - record.createdAt);
       return record;
     },
-    async cancel(key, { tx } = {}) {
-      return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
-    },
+    cancel: async (key, { tx } = {}) => tablesSeenBy(tables, tx).timeouts.delete(keyOf(key)),
     async get(key) {
       const row = tables.timeouts.get(keyOf(key));
       return row ? timeoutRecord(row) : null;
     },
     expired: async (of, limit) => expired(tables, of, limit),
-    async claim(requests) {
-      return requests.map((request) => claim(tables, request));
-    },
+    claim: async (requests) => requests.map((request) => claim(tables, request)),
     complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
-    async release(releases) {
-      return releases.map((one) => release(tables, one));
-    },
+    release: async (releases) => releases.map((one) => release(tables, one)),
     async dead(of, { limit, after = "" }) {
       const dead = ofScope(tables, of).filter(({ dueAtUs }) => dueAtUs === null);
       const sorted = dead.sort((a, b) => compareText(a.instance, b.instance));
@@ -168,20 +162,5 @@ function keyOf({ env, scope, instance }: TimeoutKey): string {
 }
 
 export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
-  const { env, scope, instance, generation, state, sequence, attempts, claimedBy, problem } = row;
-  return {
-    env,
-    scope,
-    instance,
-    generation,
-    state,
-    sequence,
-    attempts,
-    claimedBy,
-    problem,
-    dead: row.dueAtUs === null,
-    deadline: toMs(row.deadlineUs),
-    createdAt: toMs(row.createdAtUs),
-    claimedUntil: toMs(row.claimedUntilUs),
-  };
+  return { ...omit(shown(row), "dueAt", "token", "releasedToken"), dead: row.dueAtUs === null };
 }

@@ -1,27 +1,25 @@
 // The whole content of the memory store as plain sorted rows, which the differential test compares with PostgreSQL's
 // tables.
 
-import type { Payload } from "../../../kernel/codec/payload.js";
-import type { DefinitionRecord } from "../../contract/definition/definitions.js";
-import type { Subscription } from "../../contract/event/events.js";
-import type { Message } from "../../contract/inbox/inbox.js";
-import type { JournalEntry } from "../../contract/journal/journal.js";
-import type { LeaseRecord } from "../../contract/lease/leases.js";
-import type { InstanceEvent, LoadedInstance, TimerRecord } from "../../contract/machine/machines.js";
-import type { NodeRecord } from "../../contract/node/nodes.js";
-import type { RunRecord } from "../../contract/run/runs.js";
-import type { ScheduleRecord } from "../../contract/schedule/schedules.js";
-import type { Store } from "../../contract/store.js";
-import type { TimeoutRecord } from "../../contract/timeout/timeouts.js";
-import { loadedInstance, timerRecord } from "../machine/instance-records.js";
-import { runRecord } from "../run/list-runs.js";
-import { scheduleRecord } from "../schedule/schedules.js";
-import { timeoutRecord } from "../timeout/timeouts.js";
-import { compareText } from "./compare-text.js";
-import { joinKey } from "./join-key.js";
-import { toMs } from "./micros.js";
-import { tablesOf } from "./open-stores.js";
-import { copyPayload } from "./payload.js";
+import type { Payload } from "../../../src/kernel/codec/payload.js";
+import type { DefinitionRecord } from "../../../src/store/contract/definition/definitions.js";
+import type { Subscription } from "../../../src/store/contract/event/events.js";
+import type { Message } from "../../../src/store/contract/inbox/inbox.js";
+import type { JournalEntry } from "../../../src/store/contract/journal/journal.js";
+import type { LeaseRecord } from "../../../src/store/contract/lease/leases.js";
+import type { InstanceEvent, LoadedInstance, TimerRecord } from "../../../src/store/contract/machine/machines.js";
+import type { NodeRecord } from "../../../src/store/contract/node/nodes.js";
+import type { RunRecord } from "../../../src/store/contract/run/runs.js";
+import type { ScheduleRecord } from "../../../src/store/contract/schedule/schedules.js";
+import type { Store } from "../../../src/store/contract/store.js";
+import type { TimeoutRecord } from "../../../src/store/contract/timeout/timeouts.js";
+import { loadedInstance, timerRecord } from "../../../src/store/memory/machine/instance-records.js";
+import { runRecord } from "../../../src/store/memory/run/list-runs.js";
+import { scheduleRecord } from "../../../src/store/memory/schedule/schedules.js";
+import { toMs } from "../../../src/store/memory/table/micros.js";
+import { compareText, joinKey } from "../../../src/store/memory/table/names.js";
+import { tablesOf } from "../../../src/store/memory/table/open-stores.js";
+import { copyPayload } from "../../../src/store/memory/table/payload.js";
 import type {
   DebounceRow,
   DefinitionVersionRow,
@@ -36,8 +34,9 @@ import type {
   RunRow,
   TakenClaimRow,
   TimeoutRow,
-} from "./rows.js";
-import type { Tables } from "./tables.js";
+} from "../../../src/store/memory/table/rows.js";
+import type { Tables } from "../../../src/store/memory/table/tables.js";
+import { timeoutRecord } from "../../../src/store/memory/timeout/timeouts.js";
 
 export interface Snapshot {
   /** By id. */
