@@ -85,6 +85,7 @@ export type { AnyDefinition, Definition } from "./program/definition.js";
 export type { RunOfServices, Services } from "./program/environment.js";
 export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
+export { RunTimeout } from "./replay/settlement.js";
 export { type Signal, signal } from "./replay/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
 export type { QueueRecord } from "./store/contract/limit/queues.js";
@@ -109,5 +110,4 @@ export type {
   TransactionOptions,
   Workflow,
 } from "./workflow/context.js";
-export { RunTimeout } from "./workflow/execute.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

@@ -10,6 +10,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
+import type { SessionOutcome } from "./settlement.js";
 import { type Mail, StopGate } from "./stop-gate.js";
 
 /** Abort reason for steps still running when their run has ended. */
@@ -20,23 +21,6 @@ export class RunOver extends HoldfastError {
     super(`Run ${runId} has ended; the result of this step is no longer needed.`);
   }
 }
-
-/** How a session ended. */
-export type SessionOutcome =
-  | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly error: unknown }
-  /** The function waits only for outside events. `wakeAt` is the earliest deadline on the database's clock. */
-  | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
-  /** Continue as new with this input; the messages in `reopen` were not delivered. */
-  | { readonly kind: "continueAsNew"; readonly input: Payload; readonly reopen: readonly string[] }
-  /** The run's own timeout has passed. */
-  | { readonly kind: "timeout" }
-  /** The journal has grown beyond the limit. */
-  | { readonly kind: "tooLong"; readonly length: number }
-  | { readonly kind: "handBack" }
-  | { readonly kind: "cancelled"; readonly entry: JournalEntry }
-  /** Code and journal do not fit: `missing` is recorded, but was not asked for. */
-  | { readonly kind: "mismatch"; readonly missing: readonly JournalEntry[]; readonly asked: readonly string[] };
 
 export interface ReplayLimits {
   /** From the start of the generation, or from the operator's retry. */

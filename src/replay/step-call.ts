@@ -14,6 +14,7 @@ import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
+import { Attempt } from "./attempt.js";
 import type { Call } from "./call.js";
 import type { CallId } from "./recorded.js";
 import { type Replay, RunOver } from "./replay.js";
@@ -309,41 +310,6 @@ export class StepCall implements Call {
   #entry(seq: number, kind: string, payload: Payload): JournalEntry {
     const { replay, name, key } = this.#options;
     return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
-  }
-}
-
-/** What a step's function receives. Its signal is created on first use: most steps never ask, and it is not cheap. */
-class Attempt implements StepInfo {
-  readonly idempotencyKey: string;
-  readonly fence: bigint;
-  readonly attempt: number;
-  readonly #replay: Replay;
-  #limit: AbortController | null = null;
-  #signal: AbortSignal | null = null;
-  #reason: unknown = null;
-
-  constructor(replay: Replay, call: string, attempt: number) {
-    const { runId, baseSeq, epoch } = replay.session.run;
-    // The base sequence changes when the journal starts over; a run retried from `last` keeps its keys.
-    this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
-    this.fence = BigInt(epoch);
-    this.attempt = attempt;
-    this.#replay = replay;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#signal) {
-      this.#limit = new AbortController();
-      if (this.#reason !== null) this.#limit.abort(this.#reason);
-      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
-    }
-    return this.#signal;
-  }
-
-  /** Remembered, because an attempt that timed out may ask for its signal only later. */
-  abort(reason: unknown): void {
-    this.#reason = reason;
-    this.#limit?.abort(reason);
   }
 }
 
