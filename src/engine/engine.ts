@@ -5,12 +5,10 @@ import type { HoldfastError } from "../kernel/error.js";
 import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
-import type { Settings } from "../kernel/setting/setting-options.js";
-import { sleep, type World, within } from "../kernel/world.js";
+import { sleep, within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
-import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
 import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
 import { Executor } from "./claiming/executor.js";
@@ -21,7 +19,7 @@ import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
-import type { EngineEvents } from "./events.js";
+import type { NodeParts } from "./node-parts.js";
 import type { NodeWakeups } from "./node-wakeups.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
@@ -30,24 +28,13 @@ import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
 import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
-import { reclaimerLease } from "./upkeep/reclaimer-lease.js";
+import { ReclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 
-export interface EngineOptions extends AssignmentOptions {
+export interface EngineOptions extends NodeParts, AssignmentOptions {
   /** What starts them, apart from calls. */
   readonly subscriptions: readonly Subscription[];
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly identity: string;
-  readonly name: string;
-  /** Which code this is: runs whose journal it does not fit are left to nodes of other builds. */
-  readonly build: string;
-  /** Whether every node reclaims, one at a time under a lease, or none. */
-  readonly reclaimer: "every" | "one" | "off";
-  /** The only node of its env and stack: a claim is renewed once at most. */
-  readonly alone: boolean;
   /** The store refuses this node: another node has replaced it. */
   readonly onReplaced: () => void;
   /** The mode it starts in, unless another was stored. */
@@ -112,12 +99,11 @@ export class Engine {
   }
 
   #housekeeping(): Housekeeping {
-    const { modes, reclaimer, ...options } = this.#options;
+    const { reclaimer } = this.#options;
     return new Housekeeping({
-      ...options,
-      modes,
+      ...this.#options,
       presence: this.#presence,
-      reclaimer: reclaimerLease(this.#options),
+      reclaimer: reclaimer === "one" ? new ReclaimerLease(this.#options) : null,
       reclaims: reclaimer !== "off",
       onForgotten: () => this.#registerAgain(),
       onMissed: () => this.#keeper.wake(),

@@ -3,32 +3,27 @@
 import type { Payload } from "../kernel/codec/payload.js";
 import { tamed } from "../kernel/codec/stored-error.js";
 import { ClaimLost } from "../kernel/run/claim.js";
-import { sleep, type World } from "../kernel/world.js";
+import { sleep } from "../kernel/world.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
-import type { Store } from "../store/contract/store.js";
 import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
-import type { Telemetry } from "../telemetry/bus.js";
-import type { EngineEvents } from "./events.js";
+import type { NodeParts } from "./node-parts.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
 /** A call that the store refuses is repeated less and less often: an operator has to fix the cause. */
 const LONGEST_HOLD_MS = 2_000;
 
-export interface StoreCallsOptions {
+export interface StoreCallsOptions extends Pick<NodeParts, "store" | "world" | "bus"> {
   readonly run: ClaimedRun;
-  readonly store: Store;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
 }
 
 export abstract class StoreCalls {
   readonly run: ClaimedRun;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  protected readonly store: Store;
+  readonly world: NodeParts["world"];
+  readonly bus: NodeParts["bus"];
+  protected readonly store: NodeParts["store"];
   protected readonly lost = new AbortController();
 
   constructor({ run, store, world, bus }: StoreCallsOptions) {

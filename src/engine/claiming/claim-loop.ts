@@ -3,11 +3,8 @@
 
 import { Loop, type Pause, type RoundStart } from "../../kernel/loop.js";
 import { claimToken } from "../../kernel/run/claim.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { World } from "../../kernel/world.js";
 import type { ClaimedRun, RunStore } from "../../store/contract/run/runs.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Solitary } from "./solitary.js";
 
 /**
@@ -31,11 +28,8 @@ const LONGEST_SHARE_PAUSE_MS = 200;
  */
 const LOCKED_MS = 20;
 
-export interface ClaimLoopOptions {
+export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
   /** The node's build. */
   readonly build?: string;

@@ -2,36 +2,15 @@
 
 import type { HoldfastError } from "../../kernel/error.js";
 import type { NodeMode } from "../../kernel/node-mode.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
 import type { Assignments } from "../claiming/assignments.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
+import type { NodeParts } from "../node-parts.js";
 import { NodeReplaced, NotAlone } from "../not-alone.js";
 import { reviewMisfits } from "./misfits.js";
 import { reportReclaimed } from "./reclaim-counts.js";
 
-export interface RegisterOptions {
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly incarnation: string;
-  readonly identity: string;
-  readonly name: string;
-  readonly build: string;
-  readonly alone: boolean;
-  readonly mode: NodeMode;
-  readonly modes: Modes;
-  /** `off`: a callback decides on orphans, also on those of this identity's last process. */
-  readonly reclaimer: "every" | "one" | "off";
-}
-
 /** Null, or why the node cannot work. `again`: it was registered before, and its programs may have changed since. */
 export async function registerNode(
-  options: RegisterOptions,
+  options: NodeParts & { readonly mode: NodeMode },
   assignments: Assignments,
   again: boolean,
 ): Promise<HoldfastError | null> {
@@ -40,6 +19,7 @@ export async function registerNode(
   const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
   const { groupIds: serves, executors } = assignments;
   const who = { incarnation, identity, name, env, stack, build, alone };
+  // Where it reclaims nothing, a callback decides on orphans, also on those of this identity's last process.
   const judged = { heartbeatMs, leaseMs, presenceGraceMs, reclaims: options.reclaimer !== "off" };
   const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
   if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
