@@ -241,8 +241,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/committer.ts",
-        find: '    case "busy":\n      return;\n    case "moved":\n      writer.close(',
-        put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
+        find: '  if (answer.outcome === "busy") return;\n',
+        put: '  if (answer.outcome === "busy") return void writer.parts.splice(0, taken.length);\n',
       },
     ],
     killedBy: [SEEDS],

@@ -5,7 +5,7 @@ import type { HoldfastError } from "../kernel/error.js";
 import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
-import { sleep, within } from "../kernel/world.js";
+import { within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
@@ -18,12 +18,11 @@ import type { Slots } from "./claiming/slots.js";
 import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
-import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
+import { handBackAll, untilIdle } from "./idle.js";
 import type { NodeParts } from "./node-parts.js";
 import type { NodeWakeups } from "./node-wakeups.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
-import { untilIdle } from "./until-idle.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
 import { Housekeeping } from "./upkeep/housekeeping.js";
@@ -237,7 +236,7 @@ export class Engine {
 
   async #drain(how: Drain): Promise<void> {
     const { modes, settings, world, bus, onExit } = this.#options;
-    const left = await drain({
+    const left = await handBackAll({
       world,
       graceMs: settings.shutdownGraceMs,
       held: () => this.#keeper.held,
@@ -282,8 +281,15 @@ export class Engine {
     this.#stopping = true;
     bus.emit("node.stopping", { active: this.active, graceMs });
     this.#lastClaim = Promise.all(this.#executors.map(({ loop }) => loop.stop()));
-    await this.#ask((session) => session.stop(this.#lastClaim), graceMs);
-    await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
+    for (const session of this.#keeper.held) session.stop(this.#lastClaim);
+    await handBackAll({
+      world,
+      graceMs,
+      held: () => this.#keeper.held,
+      active: () => this.active + this.#executors.filter(({ loop }) => loop.claiming).length,
+      isOn: () => true,
+      lastClaim: () => this.#lastClaim,
+    });
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     for (const session of this.#left) this.#keeper.drop(session);
@@ -300,15 +306,6 @@ export class Engine {
       .catch((error) => bus.emit("housekeeping.failed", { error }));
     await within(world, STOP_GRACE_MS, gone);
     bus.emit("node.stopped", { left: this.#left.size });
-  }
-
-  /** Asks all sessions, and waits until they have ended, or until the time has passed. */
-  async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
-    const { world } = this.#options;
-    const until = world.monotonicNow() + timeMs;
-    for (const session of this.#keeper.held) tell(session);
-    const claiming = () => this.#executors.some(({ loop }) => loop.claiming);
-    while ((this.active > 0 || claiming()) && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
   }
 
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {

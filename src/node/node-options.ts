@@ -17,8 +17,7 @@ import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus } from "../telemetry/bus.js";
-import type { Logger } from "./logger.js";
-import type { NodeEvents } from "./node-events.js";
+import type { Logger, NodeEvents } from "./node-events.js";
 import type { SignalOption } from "./process-signals.js";
 import type { ClaimsOption } from "./work-guard.js";
 

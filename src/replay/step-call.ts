@@ -279,7 +279,8 @@ export class StepCall extends RecordedCall<StepCallOptions> {
 
   #write(kind: string, payload: Payload): Promise<JournalEntry> {
     const { ahead, along } = this.options;
-    return this.write(kind, payload, ahead?.(), along?.(kind, payload));
+    const after = along?.(kind, payload);
+    return this.write(kind, payload, ahead?.(), after);
   }
 }
 
