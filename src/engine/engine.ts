@@ -11,10 +11,10 @@ import type { Attendance } from "../store/contract/node/attend.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
 import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
-import { Executor } from "./claiming/executor.js";
+import { ClaimLoop } from "./claiming/claim-loop.js";
 import { LeaseKeeper } from "./claiming/lease-keeper.js";
 import type { Served } from "./claiming/routing.js";
-import type { Slots } from "./claiming/slots.js";
+import { Slots } from "./claiming/slots.js";
 import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
@@ -48,6 +48,13 @@ export interface EngineOptions extends NodeParts, AssignmentOptions {
   readonly onCommitted: (runId: string) => void;
   /** It is woken for runs, and wakes others for groups and news. */
   readonly wakeups: NodeWakeups;
+}
+
+/** Its slots and its own claim loop: a full executor does not keep others from claiming. */
+interface Executor {
+  readonly name: string;
+  readonly slots: Slots;
+  readonly loop: ClaimLoop;
 }
 
 export class Engine {
@@ -93,7 +100,7 @@ export class Engine {
     options.wakeups.on("runs", () => this.wake());
     options.wakeups.on("news", () => this.#house.wakeSoon());
     options.wakeups.on("groups", (groupIds) => {
-      for (const executor of this.#executors) executor.wake(groupIds);
+      for (const { loop } of this.#executors) loop.wake(groupIds);
     });
   }
 
@@ -121,12 +128,12 @@ export class Engine {
 
   #executor(name: string, size: number): Executor {
     const { store, settings, world, bus, build, incarnation: owner } = this.#options;
-    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
+    const slots = new Slots(size);
+    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work({ name, slots }, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = { store: store.runs, settings, world, bus, owner, build, groupIds, onClaimed };
-    const shared = { solitary: this.#solitary, peers: () => this.#peers };
-    const executor: Executor = new Executor({ name, size, ...parts, ...shared });
-    return executor;
+    const parts = { store: store.runs, settings, world, bus, owner, build, size, groupIds, onClaimed };
+    const loop = new ClaimLoop({ ...parts, solitary: this.#solitary, peers: () => this.#peers });
+    return { name, slots, loop };
   }
 
   async start(): Promise<void> {
@@ -308,7 +315,7 @@ export class Engine {
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
+  async #work({ name: executor, slots }: Omit<Executor, "loop">, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // It is not renewed: when its lease has expired, it is reclaimed.

@@ -1,7 +1,6 @@
 // One claimed run while this node holds it: its history, its writer, and what ends the work from outside.
 
 import type { Payload } from "../kernel/codec/payload.js";
-import type { Claim } from "../kernel/run/claim.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
 import { type Effect, entryOf, settles } from "../kernel/run/effect.js";
@@ -54,10 +53,6 @@ export class Session extends StoreCalls {
     this.#leaseMs = leaseMs;
     this.#presence = presence;
     this.#onCommitted = onCommitted;
-  }
-
-  get claim(): Claim {
-    return this.run;
   }
 
   /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
@@ -153,7 +148,7 @@ export class Session extends StoreCalls {
           const effects = await work(tx);
           // From here until the answer nothing else of this run is sent: the expected sequence stays true.
           release = await this.#writer.hold();
-          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
+          return { claim: this.run, expectedSeq: this.#writer.seq, effects };
         });
         return this.#writer.wrote(answer);
       } finally {
@@ -167,7 +162,7 @@ export class Session extends StoreCalls {
   async settleDebounced(ticket: DebounceTicket): Promise<void> {
     const { seq } = this.#writer;
     const settled = await this.held("settleDebounced", async () => {
-      const { outcome } = await this.store.events.settleDebounced(this.claim, seq, ticket);
+      const { outcome } = await this.store.events.settleDebounced(this.run, seq, ticket);
       if (outcome === "lost") throw new ClaimLost(this.run);
       return outcome;
     });

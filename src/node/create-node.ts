@@ -41,7 +41,7 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler, type SchedulerOptions } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { deriveBuild } from "./derive-build.js";
-import { type DynamicOptions, type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
+import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
@@ -116,7 +116,7 @@ export class Node implements AsyncDisposable {
     this.#runs = new Runs(runs);
     this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
-    this.dead = new DeadLetters(store, opened, this.env, world);
+    this.dead = new DeadLetters(runs);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
     this.definitions = definitionsIn(store, this.env, this.name);
@@ -155,11 +155,15 @@ export class Node implements AsyncDisposable {
     const engine = this.#engine;
     const obey = (state: ModeState) => engine.obey(state);
     const { env: inEnv, incarnation } = this;
-    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
+    this.mode = modeControl({ store, modes, incarnation, identity: this.identity, env: inEnv, obey });
     this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
     const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine, wakeups, newScheduler };
-    this.#dynamic = dynamicPrograms(given, strategies, tasks);
+    // Without the option `definitions`, it loads none.
+    const isDynamic = strategies !== undefined || tasks !== undefined;
+    this.#dynamic = isDynamic
+      ? new DynamicPrograms({ ...given, strategies: strategies ?? {}, tasks: tasks ?? {} })
+      : null;
   }
 
   #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {

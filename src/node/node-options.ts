@@ -2,7 +2,7 @@
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
-import { findIdentity, type IdentityOptions } from "../client/identity.js";
+import { fromEnvironment, type IdentityOptions } from "../client/identity.js";
 import type { Tasks } from "../dag/named-task.js";
 import { type Routing, type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
 import type { Codec } from "../kernel/codec/codec.js";
@@ -144,17 +144,15 @@ export async function withEnvironment(
   // What is not an object is refused later, together with everything else that is wrong.
   if ([identity, flow].some((group) => group !== undefined && !isGroup(group))) return options as FoundNodeOptions;
   const { id, name, build } = identity ?? {};
-  const given = Object.entries({ id, name, env, stack, build, mode: flow?.mode });
-  const found = await findIdentity(Object.fromEntries(given.filter(([, value]) => value !== undefined)), environment);
+  const own = typeof id === "function" ? nodeName(await id(), "identity.id") : id;
+  const found = fromEnvironment({ id: own, name, build, env, stack, mode: flow?.mode }, environment);
+  const { env: inEnv, stack: inStack, mode, ...who } = found;
   return {
     ...options,
-    ...(found.env !== undefined && { env: found.env }),
-    ...(found.stack !== undefined && { stack: found.stack }),
-    ...(found.mode !== undefined && { flow: { ...flow, mode: found.mode } }),
-    identity: {
-      ...identity,
-      ...Object.fromEntries(Object.entries(found).filter(([field]) => field in OPTION_NAMES.identity)),
-    } as NonNullable<FoundNodeOptions["identity"]>,
+    ...(inEnv !== undefined && { env: inEnv }),
+    ...(inStack !== undefined && { stack: inStack }),
+    ...(mode !== undefined && { flow: { ...flow, mode } }),
+    identity: { ...identity, ...who } as NonNullable<FoundNodeOptions["identity"]>,
   };
 }
 

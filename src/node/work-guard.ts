@@ -2,16 +2,15 @@
 // loses the key stops the work.
 
 import { createHash } from "node:crypto";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { World } from "../kernel/world.js";
 import type { HeldLease } from "../lease/held-lease.js";
 import type { LeaseEvents } from "../lease/lease-events.js";
 import { createLeases } from "../lease/leases.js";
 import type { WorkClaims } from "../lease/work-claims.js";
-import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
 /** The adapter, or the adapter with a lease: how long a key is held without a renewal. Default: `timing.lease` of the node. */
@@ -28,14 +27,11 @@ export interface WorkClaimEvents extends Renamed {
   "work_claim.acquire_failed": { readonly key: string; readonly runId: string; readonly error: unknown };
 }
 
-export interface WorkGuardOptions {
+export interface WorkGuardOptions extends Pick<NodeParts, "store" | "world" | "env"> {
   readonly claims: ClaimsOption;
-  readonly store: Store;
-  readonly world: World;
   readonly bus: Telemetry<WorkClaimEvents>;
   /** This node, as others see it. */
   readonly owner: string;
-  readonly env: string;
   /** The lease of the node, used when the adapter has none of its own. */
   readonly leaseMs: number;
 }

@@ -105,9 +105,10 @@ export class ClaimLoop {
     for (const answer of this.#lookers.splice(0)) answer(null);
   }
 
-  /** There may be work: look now. Losing a wake costs latency, never work. */
-  wake(): void {
-    this.#loop.wake();
+  /** There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. */
+  wake(groupIds: readonly number[] = []): void {
+    const own = groupIds.length > 0 ? this.#options.groupIds() : [];
+    if (groupIds.length === 0 || groupIds.some((id) => own.includes(id))) this.#loop.wake();
   }
 
   /** How many the next look takes that begins after this call; null when it cannot be made. */

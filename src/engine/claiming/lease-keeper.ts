@@ -61,7 +61,7 @@ export class LeaseKeeper {
 
   /** The work has ended and the claim was not released: its lease decides, even where it had no end. */
   drop(session: Session): void {
-    if (this.#forGood.has(session)) this.#dropped.add(session.claim);
+    if (this.#forGood.has(session)) this.#dropped.add(session.run);
     this.remove(session);
   }
 
@@ -134,7 +134,7 @@ export class LeaseKeeper {
     const sentAt = this.#options.world.monotonicNow();
     const leaseMs = this.#options.alone ? FOR_GOOD_MS : this.#options.settings.leaseMs;
     const answers = await this.#options.store.renew(
-      sessions.map(({ claim }) => claim),
+      sessions.map(({ run }) => run),
       leaseMs,
     );
     if (answers.some(({ outcome }) => outcome === "held")) this.#options.presence.confirmed(sentAt);
