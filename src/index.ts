@@ -58,7 +58,7 @@ export type { RoutingOptions, Served, ServeRule } from "./engine/claiming/routin
 export type { EngineEvents } from "./engine/events.js";
 export { NodeDisabled } from "./engine/modes.js";
 export { NodeStopping } from "./engine/node-stopping.js";
-export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export { NodeReplaced, NotAlone } from "./engine/upkeep/register-node.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec/codec.js";
 export { type Codecs, UnknownCodec } from "./kernel/codec/codecs.js";

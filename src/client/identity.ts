@@ -13,12 +13,7 @@ export interface IdentityOptions {
 }
 
 /** What may also come from the environment. */
-export interface Identity {
-  readonly id?: string;
-  readonly name?: string;
-  readonly env?: string;
-  readonly stack?: string;
-  readonly build?: string;
+export interface Identity extends Readonly<Partial<Record<"id" | "name" | "env" | "stack" | "build", string>>> {
   readonly mode?: NodeMode;
 }
 

@@ -1,6 +1,6 @@
 // The engine of a node: assembles what claims, executes and keeps runs, and stops these parts in order.
 
-import { errorClass } from "../kernel/codec/error-class.js";
+import { errorClass } from "../kernel/codec/recorded-error.js";
 import type { HoldfastError } from "../kernel/error.js";
 import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";

@@ -213,18 +213,15 @@ export class Session extends StoreCalls {
   }
 
   /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
-  expire(): void {
-    this.#over.abort(new NodeStopping());
+  expire(reason = new NodeStopping()): void {
+    this.#over.abort(reason);
     this.#wake();
   }
 
   /** Another node has the right to this work: it is aborted, and its run handed back when it ends. */
-  giveUp(reason: unknown): void {
+  giveUp(cause: unknown): void {
     this.stop(Promise.resolve());
-    this.#over.abort(
-      new NodeStopping("Another node has the right to this work now; it continues there.", { cause: reason }),
-    );
-    this.#wake();
+    this.expire(new NodeStopping("Another node has the right to this work now; it continues there.", { cause }));
   }
 
   /** `lastClaim`: when the node has claimed for the last time; before that it could take again what it hands back. */

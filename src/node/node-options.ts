@@ -4,14 +4,19 @@ import type { AnyActor } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
 import { fromEnvironment, type IdentityOptions } from "../client/identity.js";
 import type { Tasks } from "../dag/named-task.js";
-import { type Routing, type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
+import { type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
-import { isGroup } from "../kernel/setting/option-names.js";
-import type { FlowSettings, RecoverySettings, Settings, TimingOptions } from "../kernel/setting/setting-options.js";
+import { isGroup, type Names } from "../kernel/setting/option-names.js";
+import {
+  type FlowSettings,
+  type RecoverySettings,
+  SETTING_NAMES,
+  type TimingOptions,
+} from "../kernel/setting/setting-options.js";
 import { resolveSettings } from "../kernel/setting/settings.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
@@ -91,8 +96,6 @@ export type FoundNodeOptions = Omit<NodeOptions, "identity"> & {
   readonly identity?: Omit<IdentityOptions, "id"> & { readonly id?: string };
 };
 
-type Names<T> = { readonly [Name in keyof Required<T>]: true };
-
 /** Every option. The compiler asks for each name, and a name that is not listed is refused. */
 export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing" | "recovery" | "definitions">> & {
   readonly identity: Names<IdentityOptions>;
@@ -108,7 +111,7 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
   identity: { id: true, name: true, build: true },
   concurrency: true,
   flow: {
-    prefetch: true,
+    ...SETTING_NAMES.flow,
     executors: true,
     serve: true,
     mode: true,
@@ -117,16 +120,8 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
     takeDeferred: true,
     deferredExpiry: true,
   },
-  timing: {
-    lease: true,
-    renewEvery: true,
-    housekeeping: true,
-    presenceGrace: true,
-    shutdownGrace: true,
-    pollInterval: true,
-    pollMax: true,
-  },
-  recovery: { crashLimit: true, historyWarning: true, historyLimit: true, reclaim: true },
+  timing: SETTING_NAMES.timing,
+  recovery: { ...SETTING_NAMES.recovery, reclaim: true },
   definitions: { strategies: true, tasks: true },
   services: true,
   codecs: true,
@@ -157,36 +152,18 @@ export async function withEnvironment(
 }
 
 /** The options, checked, with defaults, in the form that the engine takes. */
-export interface ReadOptions {
-  readonly settings: Settings;
-  readonly warnings: readonly string[];
-  readonly routing: Routing;
-  /** Null: to be generated. */
-  readonly id: string | null;
-  /** Null: the same as the id. */
-  readonly name: string | null;
-  /** Null: to be derived from the programs. */
-  readonly build: string | null;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly mode: NodeMode;
-  readonly alone: boolean;
-  readonly reclaim: "every" | "one" | "off";
-  /** Undefined: no other stacks. Null: all of them. */
-  readonly takeDeferred: readonly string[] | null | undefined;
-  /** Null: deferred runs never expire. */
-  readonly deferredExpiryMs: number | null;
-}
-
-export function readNodeOptions(options: FoundNodeOptions): ReadOptions {
+export function readNodeOptions(options: FoundNodeOptions) {
   const { settings, warnings } = resolveSettings(options, OPTION_NAMES);
   const { env, stack, identity = {}, flow = {}, recovery = {} } = options;
   return {
     settings,
     warnings,
     routing: routingOf(flow, settings, options.concurrency),
+    /** Null: to be generated. */
     id: identity.id === undefined ? null : nodeName(identity.id, "identity.id"),
+    /** Null: the same as the id. */
     name: identity.name === undefined ? null : nodeName(identity.name, "identity.name"),
+    /** Null: to be derived from the programs. */
     build: identity.build === undefined ? null : versionName(identity.build, "identity.build"),
     env: envName(env ?? "default", "env"),
     stack: stack === undefined ? null : stackName(stack, "stack"),
@@ -194,16 +171,18 @@ export function readNodeOptions(options: FoundNodeOptions): ReadOptions {
     alone: !claimingOf(flow.claiming),
     reclaim: reclaimOf(recovery.reclaim),
     takeDeferred: stacksOf(flow.takeDeferred),
+    /** Null: deferred runs never expire. */
     deferredExpiryMs: flow.deferredExpiry === false ? null : toMs(flow.deferredExpiry ?? "1d", "flow.deferredExpiry"),
   };
 }
 
-function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): ReadOptions["reclaim"] {
+function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): "every" | "one" | "off" {
   if (reclaim === "every" || reclaim === "one" || reclaim === "off") return reclaim;
   throw new InvalidInput("recovery.reclaim", 'must be "every", "one" or "off"');
 }
 
-function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): ReadOptions["takeDeferred"] {
+/** Undefined: no other stacks. Null: all of them. */
+function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): readonly string[] | null | undefined {
   if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
   return [takeDeferred].flat().map((stack) => stackName(stack, "flow.takeDeferred"));
 }

@@ -27,13 +27,9 @@ export interface WorkClaimEvents extends Renamed {
   "work_claim.acquire_failed": { readonly key: string; readonly runId: string; readonly error: unknown };
 }
 
-export interface WorkGuardOptions extends Pick<NodeParts, "store" | "world" | "env"> {
+export interface WorkGuardOptions extends Pick<NodeParts, "store" | "world" | "env" | "identity" | "settings"> {
   readonly claims: ClaimsOption;
   readonly bus: Telemetry<WorkClaimEvents>;
-  /** This node, as others see it. */
-  readonly owner: string;
-  /** The lease of the node, used when the adapter has none of its own. */
-  readonly leaseMs: number;
 }
 
 export type Around = (program: Program, session: Session, work: () => Promise<void>) => Promise<void>;
@@ -59,7 +55,7 @@ class WorkFailed extends HoldfastError {
 }
 
 export function workGuard(options: WorkGuardOptions): Around {
-  const { store, world, bus, owner, env } = options;
+  const { store, world, bus, identity: owner, env } = options;
   const { adapter, leaseMs } = partsOf(options);
   const leases = createLeases({ claims: adapter, owner, world, bus: renaming(bus) });
   /** Monotonic time of the first failure since the adapter's last answer. */
@@ -108,7 +104,8 @@ function later(session: Session, leftMs: number) {
   return { kind: "park", wakeInMs, wakeAfter: 1, seenInboxSeq: session.inboxSeq } as const;
 }
 
-function partsOf({ claims, leaseMs }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
+/** Without a lease of its own, the adapter has the node's. */
+function partsOf({ claims, settings: { leaseMs } }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
   if (!("adapter" in claims)) return { adapter: claims, leaseMs };
   const { adapter, lease } = claims;
   return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "flow.claims.lease") };

@@ -35,23 +35,15 @@ export interface ReplayLimits {
   readonly historyLimit: number;
 }
 
-/** Replaces a call whose ending was delivered. */
-const ENDED: Call = {
-  id: "",
-  title: "",
-  started: true,
-  running: false,
-  deadline: null,
-  start() {},
-  expire() {},
-  deliver() {},
-};
-
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
   readonly gate = new StopGate();
-  readonly #calls = new Map<CallId, Call>();
+  /**
+   * Null: its ending was delivered. The call itself is not kept: it references its step's data, and a graph may loop for
+   * ever.
+   */
+  readonly #calls = new Map<CallId, Call | null>();
   readonly #open = new Set<Call>();
   /** Calls that hold back all endings while they are being recorded. */
   readonly #holdingBack = new Set<Call>();
@@ -265,8 +257,8 @@ export class Replay {
     if (this.#heldBack()) return null;
     for (const ending of this.#undelivered) {
       const call = this.#callOf(ending);
-      if (!call) continue;
-      if (this.#open.has(call)) return { ending, call };
+      if (call === undefined) continue;
+      if (call && this.#open.has(call)) return { ending, call };
       this.#undelivered.delete(ending);
     }
     return null;
@@ -280,7 +272,7 @@ export class Replay {
     return false;
   }
 
-  #callOf({ id, entry }: Ending): Call | undefined {
+  #callOf({ id, entry }: Ending): Call | null | undefined {
     if (id !== null) return this.#calls.get(id);
     for (const call of this.#open) if (call.signalName === entry.name) return call;
     return undefined;
@@ -289,8 +281,7 @@ export class Replay {
   #tell({ ending, call }: { ending: Ending; call: Call }): void {
     this.#undelivered.delete(ending);
     this.#open.delete(call);
-    // Marks the call as ended without keeping it: it references its step's data, and a graph may loop for ever.
-    this.#calls.set(call.id, ENDED);
+    this.#calls.set(call.id, null);
     call.deliver(ending.entry);
   }
 
