@@ -8,7 +8,7 @@ export const chaos: readonly Mutant[] = [
     breaks: "S4, S6, S8",
     edits: [
       {
-        file: "src/store/postgres/claim/commit-sql.ts",
+        file: "src/store/postgres/claim/commit.ts",
         find: "where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq\n",
         put: "where r.id = f.run_id\n",
       },

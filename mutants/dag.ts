@@ -3,7 +3,8 @@
 import type { Mutant } from "./mutant.js";
 
 const COUNT = "src/store/postgres/task/count-down.ts";
-const COMMIT = "src/store/postgres/claim/commit-sql.ts";
+const COMMIT = "src/store/postgres/claim/commit.ts";
+const OTHERS = "src/store/postgres/claim/commit-others-sql.ts";
 const RACES = { file: "test/store/races/races-tasks.test.ts" };
 const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" };
 
@@ -91,7 +92,7 @@ export const dags: readonly Mutant[] = [
     breaks: "S13: nothing of a refused commit is stored",
     edits: [
       {
-        file: COMMIT,
+        file: OTHERS,
         find: '${taskNeeds.as("n")}\n  where ${oneOf("n.ord", "select ord from ok")}',
         put: '${taskNeeds.as("n")}\n  where ${oneOf("n.run_id", "select id from c")}',
       },
@@ -211,7 +212,7 @@ export const dags: readonly Mutant[] = [
     breaks: "pause",
     edits: [
       {
-        file: COMMIT,
+        file: OTHERS,
         find: 'case when counts and ${oneOf("c.ord", "select ord from f where pausing")} then \'paused\' when',
         put: "case when",
       },

@@ -13,7 +13,7 @@ export const deploying: readonly Mutant[] = [
     breaks: "a deployment ends nothing",
     edits: [
       {
-        file: "src/workflow/execute.ts",
+        file: "src/replay/settlement.ts",
         find: '  return { kind: "misfit", build, reason: storeError(codecs, error) };',
         put: '  return { kind: "fail", as: build ? "failed" : "quarantined", reason: storeError(codecs, error) };',
       },
@@ -37,7 +37,7 @@ export const deploying: readonly Mutant[] = [
     breaks: "handed back uncounted",
     edits: [
       {
-        file: "src/store/postgres/claim/commit-sql.ts",
+        file: "src/store/postgres/claim/commit.ts",
         find: `f.failed or (f.to_state = 'waiting' and not f.continues and f.n = 1)\${more ? " or f.build is not null" : ""}`,
         put: "f.failed",
       },

@@ -7,6 +7,7 @@ const SEEDS = { seeds: 150 };
 const REPLAY = "src/replay/replay.ts";
 const STEP = "src/replay/step-call.ts";
 const SESSION = "src/engine/session.ts";
+const CALLS = "src/engine/store-calls.ts";
 
 export const engine: readonly Mutant[] = [
   {
@@ -110,7 +111,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S4",
     edits: [
       {
-        file: SESSION,
+        file: CALLS,
         find: '        // Proven: what still runs in parallel must stop, too.\n        if (code === "CLAIM_LOST") this.lose();\n        if (!isStoreTrouble(error)) throw error;\n',
         put: '        if (!isStoreTrouble(error) && code !== "CLAIM_LOST") throw error;\n',
       },
@@ -122,7 +123,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S7",
     edits: [
       {
-        file: STEP,
+        file: "src/replay/attempt.ts",
         find: "`${runId}:${baseSeq}:${call}`",
         put: "`${runId}:${baseSeq + epoch}:${call}`",
       },
@@ -132,7 +133,13 @@ export const engine: readonly Mutant[] = [
   {
     name: "an idempotency key that changes with the attempt",
     breaks: "S7",
-    edits: [{ file: STEP, find: "`${runId}:${baseSeq}:${call}`", put: "`${runId}:${baseSeq}:${call}.${attempt}`" }],
+    edits: [
+      {
+        file: "src/replay/attempt.ts",
+        find: "`${runId}:${baseSeq}:${call}`",
+        put: "`${runId}:${baseSeq}:${call}.${attempt}`",
+      },
+    ],
     killedBy: [SEEDS],
   },
   {
@@ -140,7 +147,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S12",
     edits: [
       {
-        file: "src/workflow/execute.ts",
+        file: "src/replay/settlement.ts",
         find: "seenInboxSeq: session.inboxSeq }",
         put: "seenInboxSeq: Number.MAX_SAFE_INTEGER }",
       },
@@ -234,8 +241,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/committer.ts",
-        find: '    case "busy":\n      return;\n    case "moved":\n      writer.close(',
-        put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
+        find: '  if (answer.outcome === "busy") return;\n',
+        put: '  if (answer.outcome === "busy") return void writer.parts.splice(0, taken.length);\n',
       },
     ],
     killedBy: [SEEDS],
@@ -257,7 +264,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/store/postgres/claim/commit-sql.ts",
+        file: "src/store/postgres/claim/commit.ts",
         find: "then greatest(r.crashes - 1, 0) else 0 end,",
         put: "then greatest(r.crashes - 1, 0) else r.crashes end,",
       },
@@ -270,8 +277,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: "        const answer = await this.#store.runs.transact(async (tx) => {\n          const effects = await work(tx);\n",
-        put: "        const answer = await this.#store.runs.transact(async (tx) => {\n          await (tx as unknown as { lock(runId: string): Promise<void> }).lock(this.run.runId);\n          const effects = await work(tx);\n",
+        find: "        const answer = await this.store.runs.transact(async (tx) => {\n          const effects = await work(tx);\n",
+        put: "        const answer = await this.store.runs.transact(async (tx) => {\n          await (tx as unknown as { lock(runId: string): Promise<void> }).lock(this.run.runId);\n          const effects = await work(tx);\n",
       },
       {
         file: "src/store/postgres/run/transact.ts",
@@ -339,7 +346,7 @@ export const engine: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: SESSION,
+        file: CALLS,
         find: "    if (!ending || ending.kind === state) return",
         put: "    if (!ending || ending) return",
       },

@@ -57,7 +57,7 @@ export const flow: readonly Mutant[] = [
     breaks: "S15",
     edits: [
       {
-        file: "src/store/postgres/run/insert-runs.ts",
+        file: "src/store/postgres/run/limited-runs.ts",
         find: '\n  where ${oneOf(runs.at("id", "l.run"), "select id from r")}`;',
         put: "\n  on conflict do nothing`;",
       },

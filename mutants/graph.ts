@@ -203,7 +203,7 @@ export const graph: readonly Mutant[] = [
     breaks: "L5",
     edits: [
       {
-        file: "src/replay/step-call.ts",
+        file: "src/replay/attempt.ts",
         find: "if (this.#reason !== null) this.#limit.abort(this.#reason);",
         put: "",
       },

@@ -3,7 +3,7 @@
 import type { Mutant } from "./mutant.js";
 
 const CONFORMANCE = "test/conformance/postgres.test.ts";
-const COMMIT = "src/store/postgres/claim/commit-sql.ts";
+const COMMIT = "src/store/postgres/claim/commit.ts";
 
 export const ground: readonly Mutant[] = [
   {
@@ -57,7 +57,7 @@ export const ground: readonly Mutant[] = [
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
-    edits: [{ file: "src/store/postgres/run/insert-runs.ts", find: "  order by key_hash, position\n", put: "" }],
+    edits: [{ file: "src/store/postgres/run/insert-keyed-runs.ts", find: "  order by key_hash, position\n", put: "" }],
     killedBy: [{ file: "test/store/races/races-keys.test.ts" }],
   },
   {
@@ -123,7 +123,7 @@ export const ground: readonly Mutant[] = [
     breaks: "S1",
     edits: [
       {
-        file: COMMIT,
+        file: "src/store/postgres/claim/refused-commits.ts",
         find: '      and j.epoch = ${fence.at("epoch", "e.ord")} and j.token = ${fence.at("token", "e.ord")}\n',
         put: "",
       },

@@ -107,7 +107,7 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/store/postgres/claim/commit-sql.ts",
+        file: "src/store/postgres/claim/commit.ts",
         find: "when f.failed or (f.to_state = 'waiting' and not f.continues and f.n = 1)$",
         put: "when f.failed$",
       },

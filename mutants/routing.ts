@@ -115,7 +115,7 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claiming/lease-keeper.ts",
-        find: "if (this.#forGood.has(session)) this.#dropped.add(session.claim);",
+        find: "if (this.#forGood.has(session)) this.#dropped.add(session.run);",
         put: "",
       },
     ],

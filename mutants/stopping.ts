@@ -41,8 +41,8 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "      if (this.signal.aborted) throw this.signal.reason;\n      try {\n        return await ask();",
-        put: '      if (during === "commit" && this.workSignal.aborted) throw this.workSignal.reason;\n      try {\n        return await ask();',
+        find: 'this.held("commit", () => this.#writer.commit(effects));',
+        put: 'this.held("commit", async () => {\n      this.workSignal.throwIfAborted();\n      return this.#writer.commit(effects);\n    });',
       },
     ],
     killedBy: [{ file: LATE, test: "came before the abort counts" }],

@@ -102,7 +102,7 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "S10",
     edits: [
       {
-        file: "src/store/postgres/run/insert-runs.ts",
+        file: "src/store/postgres/run/insert-keyed-runs.ts",
         find: "      return await db.run(insertKeyedRuns, values);\n",
         put: `      const all = await values();
       const into = \`\${db.dialect.schema}.run_keys (hash, env, scope, key, payload_hash, lifetime, run_id)\`;

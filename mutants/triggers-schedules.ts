@@ -58,8 +58,8 @@ export const schedules: readonly Mutant[] = [
       },
       {
         file: FIRE,
-        find: "  AFTER_LIMITED_KEYED_RUNS,\n",
-        put: "  AFTER_LIMITED_KEYED_RUNS,\n  insert,\n",
+        find: "import { AFTER_LIMITED_KEYED_RUNS,",
+        put: 'import { insert } from "../run/insert-batch.js";\nimport { AFTER_LIMITED_KEYED_RUNS,',
       },
     ],
     killedBy: [{ file: "test/store/races/races-schedules.test.ts", test: "stays where it was" }],

@@ -58,7 +58,7 @@ export type { RoutingOptions, Served, ServeRule } from "./engine/claiming/routin
 export type { EngineEvents } from "./engine/events.js";
 export { NodeDisabled } from "./engine/modes.js";
 export { NodeStopping } from "./engine/node-stopping.js";
-export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export { NodeReplaced, NotAlone } from "./engine/upkeep/register-node.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec/codec.js";
 export { type Codecs, UnknownCodec } from "./kernel/codec/codecs.js";
@@ -76,15 +76,15 @@ export type { Recovery } from "./kernel/run/recovery.js";
 export { RUN_STATES, type RunState } from "./kernel/run/run-state.js";
 export { InvalidSettings } from "./kernel/setting/settings.js";
 export { createNode, type Node } from "./node/create-node.js";
-export type { Logger } from "./node/logger.js";
 export type { ModeControl, ModeStatus } from "./node/mode-control.js";
-export type { NodeEvents, NodeInfo } from "./node/node-events.js";
+export type { Logger, NodeEvents, NodeInfo } from "./node/node-events.js";
 export type { NodeOptions } from "./node/node-options.js";
 export type { ClaimsOption, WorkClaimEvents } from "./node/work-guard.js";
 export type { AnyDefinition, Definition } from "./program/definition.js";
 export type { RunOfServices, Services } from "./program/environment.js";
 export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
+export { RunTimeout } from "./replay/settlement.js";
 export { type Signal, signal } from "./replay/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
 export type { QueueRecord } from "./store/contract/limit/queues.js";
@@ -109,5 +109,4 @@ export type {
   TransactionOptions,
   Workflow,
 } from "./workflow/context.js";
-export { RunTimeout } from "./workflow/execute.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

@@ -123,10 +123,7 @@ export function createClient<Programs extends Listed = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),
 ): Client<Programs> {
-  const { env, stack } = fromEnvironment({
-    ...(options.env !== undefined && { env: options.env }),
-    ...(options.stack !== undefined && { stack: options.stack }),
-  });
+  const { env, stack } = fromEnvironment({ env: options.env, stack: options.stack });
   const { store } = options;
   const codecs = openCodecs(options.codecs);
   const inEnv = envName(env ?? "default", "env");
@@ -159,7 +156,7 @@ export function createClient<Programs extends Listed = readonly []>(
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
     run: (id: string) => runs.run(id),
-    dead: new DeadLetters(store, codecs, inEnv, world),
+    dead: new DeadLetters(place),
     queues: queuesOf(store, inEnv, "client"),
     nodes: nodesOf(store, inEnv, "client"),
     graphs: new GraphRuns(inPlace, runs),

@@ -1,13 +1,11 @@
 // Dead letters: runs that failed for good, with the reason. An operator can retry them.
 
-import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { RETRYABLE_STATES, type RunState } from "../kernel/run/run-state.js";
 import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
-import type { World } from "../kernel/world.js";
 import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
-import type { Store } from "../store/contract/store.js";
+import type { RunsOptions } from "./runs.js";
 
 export interface DeadFilter {
   readonly program?: string;
@@ -30,20 +28,16 @@ export interface RetryOptions {
   readonly from?: "last" | "start";
 }
 
+type DeadLettersOptions = Pick<RunsOptions, "store" | "codecs" | "env" | "world">;
+
 /** The most runs per call to the store. */
 const PAGE = 500;
 
 export class DeadLetters {
-  readonly #store: Store;
-  readonly #codecs: Codecs;
-  readonly #env: string;
-  readonly #world: World;
+  readonly #options: DeadLettersOptions;
 
-  constructor(store: Store, codecs: Codecs, env: string, world: World) {
-    this.#store = store;
-    this.#codecs = codecs;
-    this.#env = env;
-    this.#world = world;
+  constructor(options: DeadLettersOptions) {
+    this.#options = options;
   }
 
   /** Newest first. `next` is the `before` of the following page. */
@@ -52,7 +46,7 @@ export class DeadLetters {
     page: { readonly limit?: number; readonly before?: string } = {},
   ): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: string | null }> {
     const { limit = 50, before } = page;
-    const { runs, next } = await this.#store.runs.list(this.#filter(filter), {
+    const { runs, next } = await this.#options.store.runs.list(this.#filter(filter), {
       limit,
       ...(before !== undefined && { before }),
     });
@@ -61,14 +55,18 @@ export class DeadLetters {
   }
 
   async count(filter: DeadFilter = {}): Promise<number> {
-    const counts = await this.#store.runs.count(this.#filter(filter));
+    const counts = await this.#options.store.runs.count(this.#filter(filter));
     return Object.values(counts).reduce((sum, n) => sum + n, 0);
   }
 
   /** Retries these runs. Answers are in the order of the ids. */
   retry(runIds: readonly string[], options: RetryOptions = {}): Promise<readonly RetryAnswer[]> {
     const { by = "client", from = "last" } = options;
-    return this.#store.runs.retry(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
+    return this.#options.store.runs.retry(runIds, {
+      by,
+      callId: this.#options.world.token(),
+      fromStart: from === "start",
+    });
   }
 
   /** Retries all of them, page by page, and returns how many. Runs that die meanwhile are left for another call. */
@@ -76,7 +74,7 @@ export class DeadLetters {
     let retried = 0;
     let before: string | null = null;
     do {
-      const { runs, next }: { runs: readonly RunRecord[]; next: string | null } = await this.#store.runs.list(
+      const { runs, next }: { runs: readonly RunRecord[]; next: string | null } = await this.#options.store.runs.list(
         this.#filter(filter),
         { limit: PAGE, ...(before !== null && { before }) },
       );
@@ -90,7 +88,7 @@ export class DeadLetters {
 
   #filter({ program, queue, states = RETRYABLE_STATES }: DeadFilter) {
     return {
-      env: this.#env,
+      env: this.#options.env,
       states: states as readonly RunState[],
       ...(program !== undefined && { program }),
       ...(queue !== undefined && { queue }),
@@ -99,10 +97,10 @@ export class DeadLetters {
 
   /** The last journal entry holds the reason the run ended. */
   async #reason({ id, seq }: RunRecord): Promise<RecordedError | null> {
-    const page = await this.#store.journal.read(id, { after: seq - 1, limit: 1 });
+    const page = await this.#options.store.journal.read(id, { after: seq - 1, limit: 1 });
     const payload = page?.entries[0]?.payload;
     if (!payload) return null;
-    const stored = this.#codecs.decode(payload) as Partial<StoredError> & Partial<CrashReason>;
+    const stored = this.#options.codecs.decode(payload) as Partial<StoredError> & Partial<CrashReason>;
     if (stored.code === "CRASH_LIMIT") return decodeError(crashLimit(stored, "run"));
     return typeof stored.message === "string" ? decodeError({ name: "Error", ...stored }) : null;
   }

@@ -5,43 +5,22 @@ import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.j
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 
+/** `tried`: it will be tried again. `failed`: it will not. */
+export type Attempted =
+  | { readonly state: "done"; readonly value: unknown }
+  | { readonly state: "tried" | "failed"; readonly error: RecordedError };
+
+/** `value`: the state changes; null for a node that gathers: its items and branches report their own. */
+type Left = Attempted & {
+  /** Like `plan:2`, or `end`; null for a branch, and for a failure without a failure edge. */
+  readonly next: string | null;
+};
+
 export type GraphEvent =
   /** A node of a graph; a node of a subgraph has its path (`research/plan`) and the visits along it (`1.3`). */
-  | { readonly type: "node"; readonly name: string; readonly visit: string; readonly state: "begun" }
-  | {
-      readonly type: "node";
-      readonly name: string;
-      readonly visit: string;
-      readonly state: "done";
-      /** The state changes. Null for a node that gathers: its items and branches report their own. */
-      readonly value: unknown;
-      /** Like `plan:2`, or `end`; null for a branch. */
-      readonly next: string | null;
-    }
-  | {
-      readonly type: "node";
-      readonly name: string;
-      readonly visit: string;
-      /** `tried`: the node will be tried again. `failed`: it will not; with `next`, a failure edge is taken. */
-      readonly state: "tried" | "failed";
-      readonly error: RecordedError;
-      readonly next: string | null;
-    }
+  | ({ readonly type: "node"; readonly name: string; readonly visit: string } & ({ readonly state: "begun" } | Left))
   /** One item of a map; its key is the visit and the item's index: `1.4`. */
-  | {
-      readonly type: "item";
-      readonly name: string;
-      readonly key: string;
-      readonly state: "done";
-      readonly value: unknown;
-    }
-  | {
-      readonly type: "item";
-      readonly name: string;
-      readonly key: string;
-      readonly state: "tried" | "failed";
-      readonly error: RecordedError;
-    };
+  | ({ readonly type: "item"; readonly name: string; readonly key: string } & Attempted);
 
 const KINDS = [
   "begun",

@@ -33,12 +33,6 @@ export interface GraphHistory {
   readonly input: unknown;
 }
 
-/** Of the run's current generation. Null: there is no such run. */
-export async function graphHistory(store: Store, codecs: Codecs, runId: string): Promise<GraphHistory | null> {
-  const page = await store.journal.read(runId);
-  return page && historyOf(page.entries, codecs);
-}
-
 /** Reads the journal backwards: the position is among the last entries, however long the run is. */
 export async function graphPosition(
   store: Store,
@@ -63,6 +57,7 @@ function positionIn({ kind, name, payload }: JournalEntry, codecs: Codecs): stri
   return kind === "node" && !name.includes("/") ? ((value() as NodeRecord).next ?? null) : null;
 }
 
+/** `entries`: the journal of the run's current generation. */
 export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): GraphHistory {
   const start = entries[0]!;
   const input = start.payload ? codecs.decode(start.payload) : undefined;

@@ -9,7 +9,7 @@ import type { NewRun } from "../kernel/run/new-run.js";
 import type { RunState } from "../kernel/run/run-state.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { diffHistories, type RunDiff } from "./diff-histories.js";
-import { findVisit, type GraphHistory, graphHistory, graphPosition, type Visit } from "./graph-history.js";
+import { findVisit, type GraphHistory, graphPosition, historyOf, type Visit } from "./graph-history.js";
 import { type RunHandle, RunUnknown } from "./run-handle.js";
 import type { Runs, RunsOptions } from "./runs.js";
 
@@ -150,9 +150,10 @@ export class GraphRuns {
   }
 
   async #history(runId: string): Promise<GraphHistory> {
-    const history = await graphHistory(this.#options.store, this.#options.codecs, runId);
-    if (!history) throw new RunUnknown(runId);
-    return history;
+    const { store, codecs } = this.#options;
+    const page = await store.journal.read(runId);
+    if (!page) throw new RunUnknown(runId);
+    return historyOf(page.entries, codecs);
   }
 
   async #record(runId: string): Promise<RunRecord> {

@@ -13,12 +13,7 @@ export interface IdentityOptions {
 }
 
 /** What may also come from the environment. */
-export interface Identity {
-  readonly id?: string;
-  readonly name?: string;
-  readonly env?: string;
-  readonly stack?: string;
-  readonly build?: string;
+export interface Identity extends Readonly<Partial<Record<"id" | "name" | "env" | "stack" | "build", string>>> {
   readonly mode?: NodeMode;
 }
 
@@ -33,22 +28,15 @@ const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; re
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A given value wins over the environment. An empty variable counts as missing. */
-export async function findIdentity(
-  given: Omit<Identity, "id"> & Pick<IdentityOptions, "id">,
-  environment: Environment = process.env,
-): Promise<Identity> {
-  const { id, ...rest } = given;
-  const found = typeof id === "function" ? nodeName(await id(), "identity.id") : id;
-  return fromEnvironment({ ...rest, ...(found !== undefined && { id: found }) }, environment);
-}
+type Given = { readonly [Field in keyof Identity]: Identity[Field] | undefined };
 
-export function fromEnvironment(options: Identity, environment: Environment = process.env): Identity {
+/** A given value wins over the environment. An empty variable counts as missing. */
+export function fromEnvironment(given: Given, environment: Environment = process.env): Identity {
   const found: [string, string][] = [];
   for (const [field, { variable, check }] of Object.entries(VARIABLES)) {
-    const given = options[field as keyof Identity];
+    const value = given[field as keyof Identity];
     const said = environment[variable];
-    if (given !== undefined) found.push([field, given]);
+    if (value !== undefined) found.push([field, value]);
     else if (said) found.push([field, check(said, variable)]);
   }
   return Object.fromEntries(found);

@@ -2,10 +2,10 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { type EndedState, isEnded, type RunState } from "../kernel/run/run-state.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import { type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
+import { type Attempted, type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 
 export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";
 
@@ -16,22 +16,7 @@ export type RunEvent = {
   readonly at: number;
 } & (
   | { readonly type: "started"; readonly input: unknown }
-  | { readonly type: "step"; readonly name: string; readonly key: string; readonly state: "begun" }
-  | {
-      readonly type: "step";
-      readonly name: string;
-      readonly key: string;
-      readonly state: "done";
-      readonly value: unknown;
-    }
-  | {
-      readonly type: "step";
-      readonly name: string;
-      readonly key: string;
-      /** `tried`: the call will be tried again. `failed`: it will not. */
-      readonly state: "tried" | "failed";
-      readonly error: RecordedError;
-    }
+  | ({ readonly type: "step"; readonly name: string; readonly key: string } & ({ readonly state: "begun" } | Attempted))
   | GraphEvent
   | { readonly type: "progress"; readonly value: unknown }
   /** The run waits for this; at `until` it stops waiting. */

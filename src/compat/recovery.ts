@@ -73,7 +73,7 @@ export interface RecoveryCalls {
 
 export function recovery(parts: RecoveryParts): RecoveryCalls {
   const { store, bus } = parts;
-  const found = fromEnvironment({ ...(parts.env && { env: parts.env }), ...(parts.stack && { stack: parts.stack }) });
+  const found = fromEnvironment({ env: parts.env || undefined, stack: parts.stack || undefined });
   const own = { env: envName(found.env ?? "default", "env"), stack: found.stack && stackName(found.stack, "stack") };
   return {
     async sweep(options = {}) {

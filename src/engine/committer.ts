@@ -94,22 +94,21 @@ export class RunWriter {
 
   /** Records what a transaction of this run wrote on its own, while it held the turn. */
   wrote(answer: CommitAnswer): Committed {
-    switch (answer.outcome) {
-      case "accepted":
-        this.seq = answer.seq;
-        return answer;
-      case "recorded":
-        this.seq = answer.seq;
-        return { seq: answer.seq, inboxSeq: null };
-      case "refused":
-        throw answer.error;
-      case "moved":
-        this.close(() => new JournalMoved(this.claim, this.seq, answer.seq));
-        throw this.closed!();
-      default:
-        this.close(() => new ClaimLost(this.claim));
-        throw this.closed!();
+    if (answer.outcome === "refused") throw answer.error;
+    const committed = this.answered(answer);
+    if (!committed) throw this.closed!();
+    return committed;
+  }
+
+  /** Follows the journal to where the answer says it is. Null: nothing more can be written. */
+  answered(answer: CommitAnswer): Committed | null {
+    if (answer.outcome === "accepted" || answer.outcome === "recorded") {
+      this.seq = answer.seq;
+      return { seq: answer.seq, inboxSeq: answer.outcome === "accepted" ? answer.inboxSeq : null };
     }
+    if (answer.outcome === "moved") this.close(() => new JournalMoved(this.claim, this.seq, answer.seq));
+    else this.close(() => new ClaimLost(this.claim));
+    return null;
   }
 
   /** The error is created only when a caller needs it: every run that is released in order closes its writer, too. */
@@ -193,32 +192,20 @@ function isWritten({ outcome }: CommitAnswer): boolean {
 }
 
 function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer): void {
-  switch (answer.outcome) {
-    case "accepted":
-    case "recorded": {
-      writer.parts.splice(0, taken.length);
-      let seq = writer.seq;
-      writer.seq = answer.seq;
-      const inboxSeq = answer.outcome === "accepted" ? answer.inboxSeq : null;
-      for (const part of taken) {
-        seq += part.effects.length;
-        part.resolve({ seq, inboxSeq });
-      }
-      if (taken.at(-1)?.effects.some(settles)) writer.close(() => new ClaimLost(writer.claim));
-      return;
-    }
-    case "busy":
-      return;
-    case "moved":
-      writer.close(() => new JournalMoved(writer.claim, writer.seq, answer.seq));
-      return;
-    case "lost":
-      writer.close(() => new ClaimLost(writer.claim));
-      return;
-    case "refused":
-      if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
-      // Which effects were bad is unknown: each is sent alone, so that the bad ones do not delay the good ones.
-      else for (const part of taken) part.alone = true;
-      return;
+  if (answer.outcome === "busy") return;
+  if (answer.outcome === "refused") {
+    if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
+    // Which effects were bad is unknown: each is sent alone, so that the bad ones do not delay the good ones.
+    else for (const part of taken) part.alone = true;
+    return;
   }
+  let { seq } = writer;
+  const committed = writer.answered(answer);
+  if (!committed) return;
+  writer.parts.splice(0, taken.length);
+  for (const part of taken) {
+    seq += part.effects.length;
+    part.resolve({ seq, inboxSeq: committed.inboxSeq });
+  }
+  if (taken.at(-1)?.effects.some(settles)) writer.close(() => new ClaimLost(writer.claim));
 }

@@ -1,53 +1,39 @@
 // The engine of a node: assembles what claims, executes and keeps runs, and stops these parts in order.
 
-import { errorClass } from "../kernel/codec/error-class.js";
+import { errorClass } from "../kernel/codec/recorded-error.js";
 import type { HoldfastError } from "../kernel/error.js";
 import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
-import type { Settings } from "../kernel/setting/setting-options.js";
-import { sleep, type World, within } from "../kernel/world.js";
+import { within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
-import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
 import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
-import { Executor } from "./claiming/executor.js";
+import { ClaimLoop } from "./claiming/claim-loop.js";
 import { LeaseKeeper } from "./claiming/lease-keeper.js";
 import type { Served } from "./claiming/routing.js";
-import type { Slots } from "./claiming/slots.js";
+import { Slots } from "./claiming/slots.js";
 import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
-import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
-import type { EngineEvents } from "./events.js";
+import { handBackAll, untilIdle } from "./idle.js";
+import type { NodeParts } from "./node-parts.js";
 import type { NodeWakeups } from "./node-wakeups.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
-import { untilIdle } from "./until-idle.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
 import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
-import { reclaimerLease } from "./upkeep/reclaimer-lease.js";
+import { ReclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 
-export interface EngineOptions extends AssignmentOptions {
+export interface EngineOptions extends NodeParts, AssignmentOptions {
   /** What starts them, apart from calls. */
   readonly subscriptions: readonly Subscription[];
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly identity: string;
-  readonly name: string;
-  /** Which code this is: runs whose journal it does not fit are left to nodes of other builds. */
-  readonly build: string;
-  /** Whether every node reclaims, one at a time under a lease, or none. */
-  readonly reclaimer: "every" | "one" | "off";
-  /** The only node of its env and stack: a claim is renewed once at most. */
-  readonly alone: boolean;
   /** The store refuses this node: another node has replaced it. */
   readonly onReplaced: () => void;
   /** The mode it starts in, unless another was stored. */
@@ -62,6 +48,13 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onCommitted: (runId: string) => void;
   /** It is woken for runs, and wakes others for groups and news. */
   readonly wakeups: NodeWakeups;
+}
+
+/** Its slots and its own claim loop: a full executor does not keep others from claiming. */
+interface Executor {
+  readonly name: string;
+  readonly slots: Slots;
+  readonly loop: ClaimLoop;
 }
 
 export class Engine {
@@ -107,17 +100,16 @@ export class Engine {
     options.wakeups.on("runs", () => this.wake());
     options.wakeups.on("news", () => this.#house.wakeSoon());
     options.wakeups.on("groups", (groupIds) => {
-      for (const executor of this.#executors) executor.wake(groupIds);
+      for (const { loop } of this.#executors) loop.wake(groupIds);
     });
   }
 
   #housekeeping(): Housekeeping {
-    const { modes, reclaimer, ...options } = this.#options;
+    const { reclaimer } = this.#options;
     return new Housekeeping({
-      ...options,
-      modes,
+      ...this.#options,
       presence: this.#presence,
-      reclaimer: reclaimerLease(this.#options),
+      reclaimer: reclaimer === "one" ? new ReclaimerLease(this.#options) : null,
       reclaims: reclaimer !== "off",
       onForgotten: () => this.#registerAgain(),
       onMissed: () => this.#keeper.wake(),
@@ -136,12 +128,12 @@ export class Engine {
 
   #executor(name: string, size: number): Executor {
     const { store, settings, world, bus, build, incarnation: owner } = this.#options;
-    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
+    const slots = new Slots(size);
+    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work({ name, slots }, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = { store: store.runs, settings, world, bus, owner, build, groupIds, onClaimed };
-    const shared = { solitary: this.#solitary, peers: () => this.#peers };
-    const executor: Executor = new Executor({ name, size, ...parts, ...shared });
-    return executor;
+    const parts = { store: store.runs, settings, world, bus, owner, build, size, groupIds, onClaimed };
+    const loop = new ClaimLoop({ ...parts, solitary: this.#solitary, peers: () => this.#peers });
+    return { name, slots, loop };
   }
 
   async start(): Promise<void> {
@@ -251,7 +243,7 @@ export class Engine {
 
   async #drain(how: Drain): Promise<void> {
     const { modes, settings, world, bus, onExit } = this.#options;
-    const left = await drain({
+    const left = await handBackAll({
       world,
       graceMs: settings.shutdownGraceMs,
       held: () => this.#keeper.held,
@@ -296,8 +288,15 @@ export class Engine {
     this.#stopping = true;
     bus.emit("node.stopping", { active: this.active, graceMs });
     this.#lastClaim = Promise.all(this.#executors.map(({ loop }) => loop.stop()));
-    await this.#ask((session) => session.stop(this.#lastClaim), graceMs);
-    await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
+    for (const session of this.#keeper.held) session.stop(this.#lastClaim);
+    await handBackAll({
+      world,
+      graceMs,
+      held: () => this.#keeper.held,
+      active: () => this.active + this.#executors.filter(({ loop }) => loop.claiming).length,
+      isOn: () => true,
+      lastClaim: () => this.#lastClaim,
+    });
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     for (const session of this.#left) this.#keeper.drop(session);
@@ -316,16 +315,7 @@ export class Engine {
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  /** Asks all sessions, and waits until they have ended, or until the time has passed. */
-  async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
-    const { world } = this.#options;
-    const until = world.monotonicNow() + timeMs;
-    for (const session of this.#keeper.held) tell(session);
-    const claiming = () => this.#executors.some(({ loop }) => loop.claiming);
-    while ((this.active > 0 || claiming()) && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
-  }
-
-  async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
+  async #work({ name: executor, slots }: Omit<Executor, "loop">, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // It is not renewed: when its lease has expired, it is reclaimed.

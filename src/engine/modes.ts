@@ -1,5 +1,6 @@
 // The mode of a node as its parts ask for it: which programs it executes, which it starts, and which listeners learn of a change.
 
+import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../kernel/error.js";
 import { effectiveMode, FULL, type ModeState, type NodeMode } from "../kernel/node-mode.js";
 
@@ -73,11 +74,5 @@ function namesOf(program: string): string[] {
 }
 
 function isSame(a: ModeState, b: ModeState): boolean {
-  const names = Object.keys(a.overrides);
-  return (
-    a.mode === b.mode &&
-    a.drain === b.drain &&
-    names.length === Object.keys(b.overrides).length &&
-    names.every((name) => a.overrides[name] === b.overrides[name])
-  );
+  return a.mode === b.mode && a.drain === b.drain && isDeepStrictEqual({ ...a.overrides }, { ...b.overrides });
 }

@@ -1,35 +1,18 @@
 // One claimed run while this node holds it: its history, its writer, and what ends the work from outside.
 
 import type { Payload } from "../kernel/codec/payload.js";
-import { tamed } from "../kernel/codec/stored-error.js";
-import type { Claim } from "../kernel/run/claim.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
 import { type Effect, entryOf, settles } from "../kernel/run/effect.js";
-import { sleep, type World } from "../kernel/world.js";
-import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
-import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
-import type { ClaimedRun } from "../store/contract/run/runs.js";
-import type { Store } from "../store/contract/store.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
-import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
-import type { EngineEvents } from "./events.js";
 import { NodeStopping } from "./node-stopping.js";
+import { StoreCalls, type StoreCallsOptions } from "./store-calls.js";
 import type { OwnPresence } from "./upkeep/own-presence.js";
 
-/** How long to wait before a commit whose outcome is unknown is sent again. */
-const UNKNOWN_DELAY_MS = 200;
-/** A call that the store refuses is repeated less and less often: an operator has to fix the cause. */
-const LONGEST_HOLD_MS = 2_000;
-
-export interface SessionOptions {
-  readonly run: ClaimedRun;
+export interface SessionOptions extends StoreCallsOptions {
   readonly writer: RunWriter;
-  readonly store: Store;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
   /** Monotonic time before the claim was asked for: its lease runs from there. */
   readonly askedAt: number;
   readonly leaseMs: number;
@@ -40,14 +23,9 @@ export interface SessionOptions {
   readonly build?: string;
 }
 
-export class Session {
-  readonly run: ClaimedRun;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
+export class Session extends StoreCalls {
   readonly build: string;
-  readonly #store: Store;
   readonly #writer: RunWriter;
-  readonly #lost = new AbortController();
   readonly #over = new AbortController();
   readonly #receivedAt: number;
   #inboxSeq: number;
@@ -65,28 +43,16 @@ export class Session {
   #renewedAt: number;
 
   constructor(options: SessionOptions) {
-    const { run, writer, store, world, bus, askedAt, leaseMs, presence, onCommitted, build = "unknown" } = options;
-    this.run = run;
+    const { run, writer, world, askedAt, leaseMs, presence, onCommitted, build = "unknown" } = options;
+    super(options);
     this.build = build;
-    this.world = world;
-    this.bus = bus;
     this.#writer = writer;
-    this.#store = store;
     this.#inboxSeq = run.inboxSeq;
     this.#receivedAt = world.monotonicNow();
     this.#renewedAt = askedAt;
     this.#leaseMs = leaseMs;
     this.#presence = presence;
     this.#onCommitted = onCommitted;
-  }
-
-  get claim(): Claim {
-    return this.run;
-  }
-
-  /** Aborts when the claim is lost: nothing more can be written. */
-  get signal(): AbortSignal {
-    return this.#lost.signal;
   }
 
   /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
@@ -135,57 +101,10 @@ export class Session {
     if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
-    const log = await this.#held("read", () => this.#store.journal.read(runId));
+    const log = await this.held("read", () => this.store.journal.read(runId));
     // A failover has lost the run itself, after it was granted.
     if (!log) throw new ClaimLost(this.run);
     return log.entries;
-  }
-
-  /** A part of the current generation's log: `limit` entries behind `after`. */
-  async entries(after: number, limit: number): Promise<readonly JournalEntry[]> {
-    const page = await this.#held("read", () => this.#store.journal.read(this.run.runId, { after, limit }));
-    // A failover has lost the run itself, after it was granted.
-    if (!page) throw new ClaimLost(this.run);
-    return page.entries;
-  }
-
-  /** The log of another run, in its current generation; null when there is none. */
-  journalOf(runId: string): Promise<JournalPage | null> {
-    return this.#held("read", () => this.#store.journal.read(runId));
-  }
-
-  unread(): Promise<readonly Message[]> {
-    return this.#held("unread", () => this.#store.inbox.unread(this.run.runId));
-  }
-
-  /**
-   * The result or error of a run that ended in `state`: the payload of its last entry. The run may have been retried since: then that
-   * entry is further back, or belongs to an earlier generation, and null is returned.
-   */
-  endOf(runId: string, state: string): Promise<Payload | null> {
-    return this.#held("read", () => this.#endOf(runId, state));
-  }
-
-  async #endOf(runId: string, state: string): Promise<Payload | null> {
-    const record = await this.#store.runs.get(runId);
-    const last = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
-    const ending = last?.entries.at(-1);
-    if (!ending || ending.kind === state) return ending?.payload ?? null;
-    const log = await this.#store.journal.read(runId);
-    return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
-  }
-
-  /** Single entries of other runs: what they were started with, or ended with. What came with the claim is not asked for. */
-  async peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
-    const known = wanted.flatMap(({ runId, what }) =>
-      this.run.given.filter((given) => given.runId === runId && given.what === what),
-    );
-    return known.length === wanted.length ? known : this.#held("peek", () => this.#store.journal.peek(wanted));
-  }
-
-  /** Cancels tasks of this run. Returns how many are still running and were asked to stop. */
-  cancelTasks(reason: string): Promise<number> {
-    return this.#held("cancelTasks", () => this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
   }
 
   /** Writes to the run's own inbox that a wait has timed out. A decision that came first counts; either way there is news to read. */
@@ -193,7 +112,7 @@ export class Session {
     const { runId } = this.run;
     const messageId = this.world.token();
     const message = { runId, key, messageId, kind: "timeout", name, payload: null, sender: null } as const;
-    await this.#held("send", () => this.#store.inbox.send([message]));
+    await this.held("send", () => this.store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
     this.#ownMail++;
     this.#wake();
@@ -205,16 +124,11 @@ export class Session {
     this.#wake();
   }
 
-  /** Whether a cancel or a pause is in the inbox. */
-  async isAskedToStop(): Promise<boolean> {
-    return (await this.unread()).some(isStopRequest);
-  }
-
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
-    const committed = await this.#held("commit", () => this.#writer.commit(effects));
+    const committed = await this.held("commit", () => this.#writer.commit(effects));
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
     if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
@@ -226,15 +140,15 @@ export class Session {
    * while the database is unavailable; a rolled-back one leaves nothing. Each time only while the lease runs, as any other attempt.
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
-    const committed = await this.#held("transact", async () => {
+    const committed = await this.held("transact", async () => {
       await this.sure();
       let release = () => {};
       try {
-        const answer = await this.#store.runs.transact(async (tx) => {
+        const answer = await this.store.runs.transact(async (tx) => {
           const effects = await work(tx);
           // From here until the answer nothing else of this run is sent: the expected sequence stays true.
           release = await this.#writer.hold();
-          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
+          return { claim: this.run, expectedSeq: this.#writer.seq, effects };
         });
         return this.#writer.wrote(answer);
       } finally {
@@ -247,39 +161,13 @@ export class Session {
   /** The first write of a run that gathers events: releases the claim, with the last event as its input or to wait longer. */
   async settleDebounced(ticket: DebounceTicket): Promise<void> {
     const { seq } = this.#writer;
-    const settled = await this.#held("settleDebounced", async () => {
-      const { outcome } = await this.#store.events.settleDebounced(this.claim, seq, ticket);
+    const settled = await this.held("settleDebounced", async () => {
+      const { outcome } = await this.store.events.settleDebounced(this.run, seq, ticket);
       if (outcome === "lost") throw new ClaimLost(this.run);
       return outcome;
     });
     this.#settledAs = settled === "merged" ? "skipped" : settled === "waits" ? "parked" : "gathered";
     this.#onCommitted(this.run.runId);
-  }
-
-  /** Repeats a call while the store is unavailable or refuses it: whether a write was done is unknown, and it may be repeated. */
-  async #held<T>(during: string, ask: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      if (this.signal.aborted) throw this.signal.reason;
-      try {
-        return await ask();
-      } catch (error) {
-        const { code } = tamed(error) as { code?: unknown };
-        // Proven: what still runs in parallel must stop, too.
-        if (code === "CLAIM_LOST") this.lose();
-        if (!isStoreTrouble(error)) throw error;
-        await this.holdOut(during, error, tries);
-      }
-    }
-  }
-
-  /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
-  async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
-    const { code } = error as { code?: unknown };
-    // The call to an absent store was already repeated with pauses; one that refuses at once must not be called in a loop.
-    const growth = code === "STORE_UNAVAILABLE" ? 1 : 2 ** (tries - 1);
-    const delayMs = Math.min(UNKNOWN_DELAY_MS * growth, LONGEST_HOLD_MS);
-    this.bus.emit("store.trouble", { runId: this.run.runId, during, code: troubleCode(error), tries, delayMs, error });
-    await sleep(this.world, delayMs, signal);
   }
 
   #wrote(committed: Committed): Committed {
@@ -317,26 +205,23 @@ export class Session {
     this.#wake();
   }
 
-  lose(): void {
+  override lose(): void {
     const reason = new ClaimLost(this.run);
-    this.#lost.abort(reason);
+    this.lost.abort(reason);
     this.#over.abort(reason);
     this.#wake();
   }
 
   /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
-  expire(): void {
-    this.#over.abort(new NodeStopping());
+  expire(reason = new NodeStopping()): void {
+    this.#over.abort(reason);
     this.#wake();
   }
 
   /** Another node has the right to this work: it is aborted, and its run handed back when it ends. */
-  giveUp(reason: unknown): void {
+  giveUp(cause: unknown): void {
     this.stop(Promise.resolve());
-    this.#over.abort(
-      new NodeStopping("Another node has the right to this work now; it continues there.", { cause: reason }),
-    );
-    this.#wake();
+    this.expire(new NodeStopping("Another node has the right to this work now; it continues there.", { cause }));
   }
 
   /** `lastClaim`: when the node has claimed for the last time; before that it could take again what it hands back. */

@@ -1,16 +1,10 @@
 // Decides whether a node starts runs, and for which nodes: asked before every start that comes from outside a run.
 
 import type { NewDeferral } from "../kernel/run/new-run.js";
-import type { Telemetry } from "../telemetry/bus.js";
-import type { EngineEvents } from "./events.js";
-import { type Modes, NodeDisabled } from "./modes.js";
+import { NodeDisabled } from "./modes.js";
+import type { NodeParts } from "./node-parts.js";
 
-export interface StartGateOptions {
-  readonly modes: Modes;
-  readonly bus: Telemetry<EngineEvents>;
-  /** This node, as others see it. */
-  readonly identity: string;
-  readonly stack: string | null;
+export interface StartGateOptions extends Pick<NodeParts, "modes" | "bus" | "identity" | "stack"> {
   /** How long a run that it defers to other nodes may wait; null: for ever. */
   readonly expiresInMs: number | null;
 }

@@ -14,12 +14,12 @@ import { type Schedules, schedulesOf } from "../client/schedules.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
 import { Wakeups } from "../kernel/wakeups.js";
@@ -34,24 +34,22 @@ import { Parts, type ProgramEnvironment } from "../program/environment.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
+import { type Bus, createBus } from "../telemetry/bus.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler, type SchedulerOptions } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { deriveBuild } from "./derive-build.js";
-import { type DynamicOptions, type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
+import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
-import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
+import { type NodeEvents, nodeTelemetry } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
-import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
+import { workGuard } from "./work-guard.js";
 
 /** A node that is stopped while it starts finishes its start first, within this time. */
 const LONGEST_START_MS = 5_000;
-
-type Told = ReturnType<typeof nodeTelemetry>;
 
 export class Node implements AsyncDisposable {
   readonly identity: string;
@@ -95,9 +93,8 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
     const read = readNodeOptions(options);
-    const { store, programs: listed, codecs, bus, logger } = options;
-    const { flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
-    const programs = definitionsOf(listed);
+    const { store, bus, logger, flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
+    const programs = definitionsOf(options.programs);
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = read.id ?? `node-${world.token().slice(0, 8)}`;
@@ -106,65 +103,49 @@ export class Node implements AsyncDisposable {
     this.stack = read.stack;
     this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
-    const { crashLimit } = this.#settings;
-    const opened = openCodecs(codecs);
-    const told = nodeTelemetry(this.#info, this.#bus, logger);
+    const { env, stack, build, name } = this;
+    const { settings, alone, reclaim: reclaimer } = read;
+    const { crashLimit, pollMaxMs: lookEveryMs } = settings;
+    const who = { identity: this.identity, name, incarnation: this.incarnation };
+    const told = nodeTelemetry(who, this.#bus, logger);
     const modes = new Modes();
-    const expiresInMs = read.deferredExpiryMs;
-    const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
-    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
-    this.#runs = new Runs(runs);
-    this.graphs = new GraphRuns(runs, this.#runs);
-    this.#emitter = new Emitter({ ...runs, telemetry: told });
-    this.dead = new DeadLetters(store, opened, this.env, world);
-    this.queues = queuesOf(store, this.env, this.name);
-    this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
-    this.definitions = definitionsIn(store, this.env, this.name);
-    this.nodes = nodesOf(store, this.env, this.name);
     const wakeups: NodeWakeups = new Wakeups();
-    this.#instances = new ReachedInstances({ ...runs, bus: told, wakeups });
+    const shared = { store, world, bus: told, modes, wakeups, settings, env, stack, ...who, build, alone, reclaimer };
+    const parts = { ...shared, codecs: openCodecs(options.codecs), crashLimit, lookEveryMs };
+    const gate = new StartGate({ ...parts, expiresInMs: read.deferredExpiryMs });
+    this.#runs = new Runs({ ...parts, gate });
+    this.graphs = new GraphRuns(parts, this.#runs);
+    this.#emitter = new Emitter({ ...parts, gate, telemetry: told });
+    this.dead = new DeadLetters(parts);
+    this.queues = queuesOf(store, env, name);
+    this.schedules = schedulesOf(store, this.#runs, env, name);
+    this.definitions = definitionsIn(store, env, name);
+    this.nodes = nodesOf(store, env, name);
+    this.#instances = new ReachedInstances(parts);
     this.instances = instancesOf(this.#instances);
-    const environment = this.#environment(options, opened, told);
-    const here = programs.filter((program) => isServedIn(this.stack, program));
-    const { pollMaxMs: lookEveryMs } = this.#settings;
-    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs };
-    const newScheduler = schedulersOf({ ...place, store, modes, gate, runs: this.#runs });
+    const environment = this.#environment(options, parts);
+    const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
+    const here = programs.filter((program) => isServedIn(stack, program));
+    const newScheduler = schedulersOf({ ...parts, gate, runs: this.#runs });
     this.#scheduler = newScheduler(here);
-    this.#timers = new TimerLoop({ ...place, instances: this.#instances, machines: here.filter(isMachine) });
-    this.#engine = new Engine({
-      store,
-      programs: here.flatMap((definition) => servedBy(definition, environment, modes)),
-      subscriptions: subscriptionsOf(here, { env: this.env, stack: this.stack, crashLimit }),
-      settings: this.#settings,
-      world,
-      bus: told,
-      ...this.#info,
-      env: this.env,
-      stack: this.stack,
-      build: this.build,
-      reclaimer: read.reclaim,
-      alone: read.alone,
+    this.#timers = new TimerLoop({ ...parts, instances: this.#instances, machines: here.filter(isMachine) });
+    const engine = new Engine({
+      ...parts,
+      programs: here.flatMap(served),
+      subscriptions: subscriptionsOf(here, parts),
       routing: read.routing,
-      modes,
       mode: read.mode,
       takeDeferred: read.takeDeferred,
-      ...(claims && { around: this.#guard(claims, store, told, world) }),
-      wakeups,
+      ...(claims && { around: workGuard({ ...parts, claims }) }),
       ...this.#answers(store, world),
     });
-    const engine = this.#engine;
-    const obey = (state: ModeState) => engine.obey(state);
-    const { env: inEnv, incarnation } = this;
-    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
+    this.#engine = engine;
+    this.mode = modeControl({ ...parts, obey: (state) => engine.obey(state) });
     this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
-    const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
-    const given = { ...place, store, crashLimit, programs: here, served, engine, wakeups, newScheduler };
-    this.#dynamic = dynamicPrograms(given, strategies, tasks);
-  }
-
-  #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
-    const { leaseMs } = this.#settings;
-    return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
+    // Without the option `definitions`, it loads none.
+    const loads = strategies || tasks ? { strategies: strategies ?? {}, tasks: tasks ?? {} } : null;
+    const given = { ...parts, programs: here, served, engine, newScheduler };
+    this.#dynamic = loads && new DynamicPrograms({ ...given, ...loads });
   }
 
   /** What the node does on events of its engine. */
@@ -180,8 +161,10 @@ export class Node implements AsyncDisposable {
     };
   }
 
-  #environment({ services }: Pick<NodeOptions, "services">, codecs: Codecs, bus: Told): ProgramEnvironment {
-    const { historyWarning, historyLimit } = this.#settings;
+  #environment(
+    { services }: Pick<NodeOptions, "services">,
+    { codecs, bus, settings: { historyWarning, historyLimit } }: NodeParts & { readonly codecs: Codecs },
+  ): ProgramEnvironment {
     return {
       codecs,
       parts: new Parts().with(this.#instances),
@@ -191,10 +174,6 @@ export class Node implements AsyncDisposable {
       servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
-  }
-
-  get #info(): NodeInfo {
-    return { identity: this.identity, name: this.name, incarnation: this.incarnation };
   }
 
   /** Claimed runs, those that wait for a slot included. */

@@ -6,23 +6,18 @@ import type { Strategies } from "../actor/named-strategy.js";
 import { programNames, quiet, readDefinition } from "../actor/read-definition.js";
 import type { Tasks } from "../dag/named-task.js";
 import type { Engine } from "../engine/engine.js";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { InvalidInput } from "../kernel/error.js";
-import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
 import { isServedIn } from "../program/startable.js";
-import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 
-export interface DynamicOptions {
-  readonly store: Store;
-  readonly world: World;
+export interface DynamicOptions extends Pick<NodeParts, "store" | "world" | "env" | "stack"> {
   readonly bus: Telemetry<ActorEvents>;
-  readonly env: string;
-  readonly stack: string | null;
   readonly crashLimit: number;
   readonly lookEveryMs: number;
   readonly strategies: Strategies;
@@ -33,16 +28,6 @@ export interface DynamicOptions {
   readonly engine: Engine;
   readonly wakeups: NodeWakeups;
   readonly newScheduler: (programs: readonly AnyDefinition[]) => Scheduler;
-}
-
-/** Null: the node has no option `definitions`, and loads none. */
-export function dynamicPrograms(
-  options: Omit<DynamicOptions, "strategies" | "tasks">,
-  strategies: Strategies | undefined,
-  tasks: Tasks | undefined,
-): DynamicPrograms | null {
-  if (!strategies && !tasks) return null;
-  return new DynamicPrograms({ ...options, strategies: strategies ?? {}, tasks: tasks ?? {} });
 }
 
 export class DynamicPrograms {

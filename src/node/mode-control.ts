@@ -1,9 +1,8 @@
 // `node.mode`: the mode of this node, read and changed in the process itself. It is stored in the database first, for all nodes to see.
 
 import { type ModeOptions, NodeUnknown, nameOf, type ProgramRef } from "../client/nodes.js";
-import type { Modes } from "../engine/modes.js";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { Drain, ModeChange, ModeState, NodeMode } from "../kernel/node-mode.js";
-import type { NodeStore } from "../store/contract/node/nodes.js";
 
 export interface ModeStatus {
   readonly nodeMode: NodeMode;
@@ -29,22 +28,17 @@ export interface ModeControl {
   of(program: ProgramRef): NodeMode;
 }
 
-export interface ModeControlOptions {
-  readonly nodes: NodeStore;
-  readonly modes: Modes;
-  readonly incarnation: string;
-  readonly identity: string;
-  readonly env: string;
+export interface ModeControlOptions extends Pick<NodeParts, "store" | "modes" | "incarnation" | "identity" | "env"> {
   readonly obey: (state: ModeState) => Promise<void>;
 }
 
-export function modeControl({ nodes, modes, incarnation, identity, env, obey }: ModeControlOptions): ModeControl {
+export function modeControl({ store, modes, incarnation, identity, env, obey }: ModeControlOptions): ModeControl {
   const status = (): ModeStatus => {
     const { mode, overrides, drain } = modes.state;
     return { nodeMode: mode, overrides: { ...overrides }, drain, nodeIdentity: identity };
   };
   const change = async (what: ModeChange, { keep = false }: Keep = {}): Promise<ModeStatus> => {
-    const state = await nodes.changeMode(incarnation, what, { keep, by: identity });
+    const state = await store.nodes.changeMode(incarnation, what, { keep, by: identity });
     if (!state) throw new NodeUnknown(identity, env);
     await obey(state);
     return status();

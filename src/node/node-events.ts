@@ -1,4 +1,4 @@
-// The events of engine, triggers and machines as a node emits them: each names the node, for listeners and for the logger.
+// The events of a node, whichever part emits them: each names the node, goes to its listeners and is a line of the user's logger.
 
 import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";
@@ -6,8 +6,14 @@ import type { MachineEvents } from "../machine/machine-events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
 import type { TriggerEvents } from "../trigger/emit-events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
-import { type Logger, logEvent } from "./logger.js";
 import type { WorkClaimEvents } from "./work-guard.js";
+
+export interface Logger {
+  debug(message: string, fields: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
 
 export interface NodeInfo {
   readonly identity: string;
@@ -30,4 +36,71 @@ export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Log
       bus.emit(name, event as unknown as NodeEvents[typeof name]);
     },
   };
+}
+
+/** An event that a person must act on is an error, one that may need it a warning. Events that are not listed happen all the time. */
+const LEVELS: Readonly<Partial<Record<keyof AllEvents, keyof Logger>>> = {
+  "node.started": "info",
+  "node.unserved": "warn",
+  "program.conflict": "warn",
+  "node.replaced": "error",
+  "node.stopping": "info",
+  "node.stopped": "info",
+  "node.blocked": "warn",
+  "run.handed_back": "info",
+  "run.misfit": "warn",
+  "run.quarantined": "error",
+  "run.lifted": "info",
+  "step.retried": "warn",
+  "step.failed": "warn",
+  "run.reclaimed": "warn",
+  "recovery.sweep": "warn",
+  "run.broken": "error",
+  "run.history_long": "warn",
+  "run.overflowed": "warn",
+  "run.budget_exhausted": "warn",
+  "claim.lost": "warn",
+  "claim.in_doubt": "warn",
+  "claim.failed": "warn",
+  "lease.renew_failed": "warn",
+  "lease.keeper_restarted": "error",
+  "breaker.opened": "error",
+  "breaker.half_opened": "info",
+  "breaker.closed": "info",
+  "event.rejected": "warn",
+  "store.trouble": "warn",
+  "housekeeping.failed": "warn",
+  "reclaimer.changed": "info",
+  "definition.loaded": "info",
+  "definition.refused": "warn",
+  "definitions.failed": "warn",
+  "mode.changed": "info",
+  "node.drained": "info",
+  "run.expired": "warn",
+  "work_claim.steal": "warn",
+  "work_claim.lost": "warn",
+  "work_claim.renew_failed": "warn",
+  "work_claim.acquire_failed": "warn",
+  "schedule.fired": "info",
+  "schedule.skipped": "warn",
+  "schedule.rejected": "warn",
+  "schedule.caught_up": "info",
+  "schedule.failed": "warn",
+  "instance.quarantined": "error",
+  "timer.failed": "warn",
+  "timer.unknown": "warn",
+  "timer.dead": "error",
+  "timers.failed": "warn",
+  "machine.logged": "info",
+};
+
+/** The message is the event's name: one thing to search for. A logger that throws changes nothing. */
+function logEvent(logger: Logger, name: keyof AllEvents, fields: Readonly<Record<string, unknown>>): void {
+  try {
+    const answer: unknown = logger[LEVELS[name] ?? "debug"](name, fields);
+    // An async logger fits the type, too: without this, its rejection would be unhandled and end the process.
+    if (answer instanceof Promise) answer.catch(() => {});
+  } catch {
+    // There is no other place left to report it.
+  }
 }

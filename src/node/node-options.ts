@@ -2,23 +2,27 @@
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
-import { findIdentity, type IdentityOptions } from "../client/identity.js";
+import { fromEnvironment, type IdentityOptions } from "../client/identity.js";
 import type { Tasks } from "../dag/named-task.js";
-import { type Routing, type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
+import { type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
-import { isGroup } from "../kernel/setting/option-names.js";
-import type { FlowSettings, RecoverySettings, Settings, TimingOptions } from "../kernel/setting/setting-options.js";
+import { isGroup, type Names } from "../kernel/setting/option-names.js";
+import {
+  type FlowSettings,
+  type RecoverySettings,
+  SETTING_NAMES,
+  type TimingOptions,
+} from "../kernel/setting/setting-options.js";
 import { resolveSettings } from "../kernel/setting/settings.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus } from "../telemetry/bus.js";
-import type { Logger } from "./logger.js";
-import type { NodeEvents } from "./node-events.js";
+import type { Logger, NodeEvents } from "./node-events.js";
 import type { SignalOption } from "./process-signals.js";
 import type { ClaimsOption } from "./work-guard.js";
 
@@ -92,8 +96,6 @@ export type FoundNodeOptions = Omit<NodeOptions, "identity"> & {
   readonly identity?: Omit<IdentityOptions, "id"> & { readonly id?: string };
 };
 
-type Names<T> = { readonly [Name in keyof Required<T>]: true };
-
 /** Every option. The compiler asks for each name, and a name that is not listed is refused. */
 export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing" | "recovery" | "definitions">> & {
   readonly identity: Names<IdentityOptions>;
@@ -109,7 +111,7 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
   identity: { id: true, name: true, build: true },
   concurrency: true,
   flow: {
-    prefetch: true,
+    ...SETTING_NAMES.flow,
     executors: true,
     serve: true,
     mode: true,
@@ -118,16 +120,8 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
     takeDeferred: true,
     deferredExpiry: true,
   },
-  timing: {
-    lease: true,
-    renewEvery: true,
-    housekeeping: true,
-    presenceGrace: true,
-    shutdownGrace: true,
-    pollInterval: true,
-    pollMax: true,
-  },
-  recovery: { crashLimit: true, historyWarning: true, historyLimit: true, reclaim: true },
+  timing: SETTING_NAMES.timing,
+  recovery: { ...SETTING_NAMES.recovery, reclaim: true },
   definitions: { strategies: true, tasks: true },
   services: true,
   codecs: true,
@@ -145,51 +139,31 @@ export async function withEnvironment(
   // What is not an object is refused later, together with everything else that is wrong.
   if ([identity, flow].some((group) => group !== undefined && !isGroup(group))) return options as FoundNodeOptions;
   const { id, name, build } = identity ?? {};
-  const given = Object.entries({ id, name, env, stack, build, mode: flow?.mode });
-  const found = await findIdentity(Object.fromEntries(given.filter(([, value]) => value !== undefined)), environment);
+  const own = typeof id === "function" ? nodeName(await id(), "identity.id") : id;
+  const found = fromEnvironment({ id: own, name, build, env, stack, mode: flow?.mode }, environment);
+  const { env: inEnv, stack: inStack, mode, ...who } = found;
   return {
     ...options,
-    ...(found.env !== undefined && { env: found.env }),
-    ...(found.stack !== undefined && { stack: found.stack }),
-    ...(found.mode !== undefined && { flow: { ...flow, mode: found.mode } }),
-    identity: {
-      ...identity,
-      ...Object.fromEntries(Object.entries(found).filter(([field]) => field in OPTION_NAMES.identity)),
-    } as NonNullable<FoundNodeOptions["identity"]>,
+    ...(inEnv !== undefined && { env: inEnv }),
+    ...(inStack !== undefined && { stack: inStack }),
+    ...(mode !== undefined && { flow: { ...flow, mode } }),
+    identity: { ...identity, ...who } as NonNullable<FoundNodeOptions["identity"]>,
   };
 }
 
 /** The options, checked, with defaults, in the form that the engine takes. */
-export interface ReadOptions {
-  readonly settings: Settings;
-  readonly warnings: readonly string[];
-  readonly routing: Routing;
-  /** Null: to be generated. */
-  readonly id: string | null;
-  /** Null: the same as the id. */
-  readonly name: string | null;
-  /** Null: to be derived from the programs. */
-  readonly build: string | null;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly mode: NodeMode;
-  readonly alone: boolean;
-  readonly reclaim: "every" | "one" | "off";
-  /** Undefined: no other stacks. Null: all of them. */
-  readonly takeDeferred: readonly string[] | null | undefined;
-  /** Null: deferred runs never expire. */
-  readonly deferredExpiryMs: number | null;
-}
-
-export function readNodeOptions(options: FoundNodeOptions): ReadOptions {
+export function readNodeOptions(options: FoundNodeOptions) {
   const { settings, warnings } = resolveSettings(options, OPTION_NAMES);
   const { env, stack, identity = {}, flow = {}, recovery = {} } = options;
   return {
     settings,
     warnings,
     routing: routingOf(flow, settings, options.concurrency),
+    /** Null: to be generated. */
     id: identity.id === undefined ? null : nodeName(identity.id, "identity.id"),
+    /** Null: the same as the id. */
     name: identity.name === undefined ? null : nodeName(identity.name, "identity.name"),
+    /** Null: to be derived from the programs. */
     build: identity.build === undefined ? null : versionName(identity.build, "identity.build"),
     env: envName(env ?? "default", "env"),
     stack: stack === undefined ? null : stackName(stack, "stack"),
@@ -197,16 +171,18 @@ export function readNodeOptions(options: FoundNodeOptions): ReadOptions {
     alone: !claimingOf(flow.claiming),
     reclaim: reclaimOf(recovery.reclaim),
     takeDeferred: stacksOf(flow.takeDeferred),
+    /** Null: deferred runs never expire. */
     deferredExpiryMs: flow.deferredExpiry === false ? null : toMs(flow.deferredExpiry ?? "1d", "flow.deferredExpiry"),
   };
 }
 
-function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): ReadOptions["reclaim"] {
+function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): "every" | "one" | "off" {
   if (reclaim === "every" || reclaim === "one" || reclaim === "off") return reclaim;
   throw new InvalidInput("recovery.reclaim", 'must be "every", "one" or "off"');
 }
 
-function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): ReadOptions["takeDeferred"] {
+/** Undefined: no other stacks. Null: all of them. */
+function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): readonly string[] | null | undefined {
   if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
   return [takeDeferred].flat().map((stack) => stackName(stack, "flow.takeDeferred"));
 }

@@ -2,16 +2,15 @@
 // loses the key stops the work.
 
 import { createHash } from "node:crypto";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { World } from "../kernel/world.js";
 import type { HeldLease } from "../lease/held-lease.js";
 import type { LeaseEvents } from "../lease/lease-events.js";
 import { createLeases } from "../lease/leases.js";
 import type { WorkClaims } from "../lease/work-claims.js";
-import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
 /** The adapter, or the adapter with a lease: how long a key is held without a renewal. Default: `timing.lease` of the node. */
@@ -28,16 +27,9 @@ export interface WorkClaimEvents extends Renamed {
   "work_claim.acquire_failed": { readonly key: string; readonly runId: string; readonly error: unknown };
 }
 
-export interface WorkGuardOptions {
+export interface WorkGuardOptions extends Pick<NodeParts, "store" | "world" | "env" | "identity" | "settings"> {
   readonly claims: ClaimsOption;
-  readonly store: Store;
-  readonly world: World;
   readonly bus: Telemetry<WorkClaimEvents>;
-  /** This node, as others see it. */
-  readonly owner: string;
-  readonly env: string;
-  /** The lease of the node, used when the adapter has none of its own. */
-  readonly leaseMs: number;
 }
 
 export type Around = (program: Program, session: Session, work: () => Promise<void>) => Promise<void>;
@@ -63,7 +55,7 @@ class WorkFailed extends HoldfastError {
 }
 
 export function workGuard(options: WorkGuardOptions): Around {
-  const { store, world, bus, owner, env } = options;
+  const { store, world, bus, identity: owner, env } = options;
   const { adapter, leaseMs } = partsOf(options);
   const leases = createLeases({ claims: adapter, owner, world, bus: renaming(bus) });
   /** Monotonic time of the first failure since the adapter's last answer. */
@@ -112,7 +104,8 @@ function later(session: Session, leftMs: number) {
   return { kind: "park", wakeInMs, wakeAfter: 1, seenInboxSeq: session.inboxSeq } as const;
 }
 
-function partsOf({ claims, leaseMs }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
+/** Without a lease of its own, the adapter has the node's. */
+function partsOf({ claims, settings: { leaseMs } }: WorkGuardOptions): { adapter: WorkClaims; leaseMs: number } {
   if (!("adapter" in claims)) return { adapter: claims, leaseMs };
   const { adapter, lease } = claims;
   return { adapter, leaseMs: lease === undefined ? leaseMs : toMs(lease, "flow.claims.lease") };

@@ -2,12 +2,10 @@
 // inbox key.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
-import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import type { Call } from "./call.js";
-import { type CallId, waitKey } from "./recorded.js";
-import type { Replay } from "./replay.js";
+import { waitKey } from "./recorded.js";
+import { type CallOptions, RecordedCall } from "./recorded-call.js";
 
 /** The question as shown to the person who decides. */
 export interface Question {
@@ -51,74 +49,42 @@ export class DecisionInvalid extends HoldfastError {
   }
 }
 
-export interface ApprovalCallOptions {
-  readonly id: CallId;
-  readonly name: string;
-  readonly key: string;
+export interface ApprovalCallOptions extends CallOptions {
   readonly question: Question;
   readonly timeoutMs: number | null;
-  readonly replay: Replay;
-  readonly codecs: Codecs;
   /** `messageKey`: the key of the message with the decision. */
   readonly resolve: (answer: Answer, messageKey: string) => void;
-  readonly reject: (error: unknown) => void;
 }
 
-export class ApprovalCall implements Call {
-  readonly id: CallId;
-  started = false;
-  running = false;
-  deadline: number | null = null;
-  readonly #options: ApprovalCallOptions;
-
-  constructor(options: ApprovalCallOptions) {
-    this.id = options.id;
-    this.#options = options;
-  }
-
+export class ApprovalCall extends RecordedCall<ApprovalCallOptions> {
   get title(): string {
-    return `approval ${JSON.stringify(this.#options.name)}`;
+    return `approval ${JSON.stringify(this.options.name)}`;
   }
 
   /** Records the question with a hash of its content, for those who decide and those who audit. */
   start(): void {
     this.started = true;
-    const { replay, codecs, id, name, key, question, timeoutMs } = this.#options;
+    const { replay, codecs, id, question, timeoutMs } = this.options;
     const begun = replay.recorded.begun.get(id);
     if (begun) {
       this.#arm(begun.at);
       return;
     }
-    this.running = true;
     const payload = codecs.encode({ ...question, timeoutMs, hash: payloadHash(question) });
-    replay.session.commit([{ kind: "append", entry: { kind: "approval.begun", name, key, payload } }]).then(
-      () => {
-        this.running = false;
-        this.#arm(replay.session.databaseNow());
-        replay.wake();
-      },
-      (error) => replay.fail(error),
-    );
+    this.whileRunning(this.write("approval.begun", payload), ({ at }) => this.#arm(at));
   }
 
   /**
    * Sends the timeout to the run's own inbox, under the decision's key: the inbox accepts only the first of the two.
    */
   expire(): void {
-    const { replay, name, key } = this.#options;
+    const { replay, name, key } = this.options;
     this.deadline = null;
-    this.running = true;
-    replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name).then(
-      () => {
-        this.running = false;
-        replay.wake();
-      },
-      (error) => replay.fail(error),
-    );
+    this.whileRunning(replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name), () => {});
   }
 
   deliver({ key, payload }: JournalEntry): void {
-    const { codecs, resolve, reject, question } = this.#options;
+    const { codecs, resolve, reject, question } = this.options;
     const { choices, otherwise } = question;
     const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;
     if (decision && !choices.includes(decision.choice)) reject(new DecisionInvalid(this.title, decision, choices));
@@ -127,7 +93,7 @@ export class ApprovalCall implements Call {
   }
 
   #arm(begunAt: number): void {
-    const { timeoutMs } = this.#options;
+    const { timeoutMs } = this.options;
     if (timeoutMs !== null) this.deadline = begunAt + timeoutMs;
   }
 }

@@ -1,24 +1,15 @@
 // A child run: started in the parent's own commit; its result is read and recorded when its end is reported.
 
-import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import type { Call } from "./call.js";
-import type { CallId } from "./recorded.js";
-import type { Replay } from "./replay.js";
+import { type CallOptions, RecordedCall } from "./recorded-call.js";
 
-export interface ChildCallOptions {
-  readonly id: CallId;
-  readonly name: string;
-  readonly key: string;
+export interface ChildCallOptions extends CallOptions {
   readonly newRun: () => Omit<NewRun, "key" | "parentId">;
-  readonly replay: Replay;
-  readonly codecs: Codecs;
   /** How many children of its group are still open, including this one. */
   readonly groupLeft: () => number;
   readonly resolve: (output: unknown) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 interface ChildEnd {
@@ -26,26 +17,16 @@ interface ChildEnd {
   readonly value: unknown;
 }
 
-export class ChildCall implements Call {
-  readonly id: CallId;
-  readonly deadline = null;
-  started = false;
-  running = false;
+export class ChildCall extends RecordedCall<ChildCallOptions> {
   #childId: string | null = null;
-  readonly #options: ChildCallOptions;
-
-  constructor(options: ChildCallOptions) {
-    this.id = options.id;
-    this.#options = options;
-  }
 
   get title(): string {
-    return `child ${JSON.stringify(this.#options.name)}`;
+    return `child ${JSON.stringify(this.options.name)}`;
   }
 
   start(): void {
     this.started = true;
-    const { replay, id, name, newRun } = this.#options;
+    const { replay, id, name, newRun } = this.options;
     const begun = replay.recorded.begun.get(id);
     if (begun) {
       this.#childId = begun.key;
@@ -55,45 +36,35 @@ export class ChildCall implements Call {
     }
     const run = newRun();
     this.#childId = run.id;
-    this.running = true;
-    replay.session.commit([{ kind: "enqueue", name, run }]).then(
-      () => {
-        this.running = false;
-        replay.wake();
-      },
-      (error) => replay.fail(error),
-    );
+    this.whileRunning(replay.session.commit([{ kind: "enqueue", name, run }]), () => {});
   }
 
   expire(): void {}
 
   wakeAfter(): number {
-    return this.#options.groupLeft();
+    return this.options.groupLeft();
   }
 
   /** The message says only that the child ended; the result is read from the child's own journal and recorded here. */
   onMessage({ key, name: state }: JournalEntry): void {
     if (this.running || key !== `child:${this.#childId}`) return;
     this.running = true;
-    this.#record(state).catch((error) => this.#options.replay.fail(error));
+    this.#record(state).catch((error) => this.options.replay.fail(error));
   }
 
   deliver({ payload }: JournalEntry): void {
     this.running = false;
-    const { codecs, resolve, reject } = this.#options;
+    const { codecs, resolve, reject } = this.options;
     const { state, value } = codecs.decode(payload!) as ChildEnd;
     if (state === "completed") resolve(value);
     else reject(decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value)));
   }
 
   async #record(state: string): Promise<void> {
-    const { replay, codecs, name, key } = this.#options;
-    const { session } = replay;
-    const ending = await session.endOf(this.#childId!, state);
+    const { replay, codecs } = this.options;
+    const ending = await replay.session.endOf(this.#childId!, state);
     const payload = codecs.encode({ state, value: ending ? codecs.decode(ending) : undefined });
-    const { seq } = await session.commit([{ kind: "append", entry: { kind: "child", name, key, payload } }]);
-    const entry = { seq, epoch: session.run.epoch, kind: "child", name, key, payload, at: session.databaseNow() };
-    replay.ended({ id: this.id, entry });
+    this.end(await this.write("child", payload));
   }
 }
 

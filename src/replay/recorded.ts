@@ -34,31 +34,11 @@ export interface Recorded {
   readonly messages: ReadonlyMap<string, JournalEntry>;
 }
 
-/** Kinds of entries that end a call, with the kind of the call. */
-const ENDS: Readonly<Record<string, string>> = {
-  step: "step",
-  "step.failed": "step",
-  transaction: "transaction",
-  "transaction.failed": "transaction",
-  sleep: "sleep",
-  "wait.expired": "wait",
-  value: "value",
-  progress: "progress",
-  patched: "patched",
-  child: "child",
-};
-const BEGINS: Readonly<Record<string, string>> = {
-  "step.begun": "step",
-  "sleep.begun": "sleep",
-  "wait.begun": "wait",
-  "approval.begun": "approval",
-};
-const TRIES: Readonly<Record<string, string>> = {
-  "step.tried": "step",
-  "transaction.tried": "transaction",
-  "node.tried": "node",
-  "item.tried": "item",
-};
+/** Kinds of entries that end, begin or try a call. The kind of the call is the part before the dot. */
+const ENDS = new Set(["step", "transaction", "sleep", "value", "progress", "patched", "child"]);
+const FAILS = new Set(["step.failed", "transaction.failed", "wait.expired"]);
+const BEGINS = new Set(["step.begun", "sleep.begun", "wait.begun", "approval.begun"]);
+const TRIES = new Set(["step.tried", "transaction.tried", "node.tried", "item.tried"]);
 
 /** `baseSeq`: where the generation's journal begins, when these entries are only a part of it. */
 export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries[0]!.seq - 1): Recorded {
@@ -70,10 +50,10 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
   let since = entries[0]!.at;
   for (const entry of entries) {
     const { kind, name, key } = entry;
-    if (Object.hasOwn(ENDS, kind)) endings.push({ id: callId(ENDS[kind]!, name, key!), entry });
-    else if (Object.hasOwn(BEGINS, kind)) begun.set(callId(BEGINS[kind]!, name, key!), entry);
-    else if (Object.hasOwn(TRIES, kind)) {
-      const id = callId(TRIES[kind]!, name, key!);
+    const id = callId(kind.split(".")[0]!, name, key!);
+    if (ENDS.has(kind) || FAILS.has(kind)) endings.push({ id, entry });
+    else if (BEGINS.has(kind)) begun.set(id, entry);
+    else if (TRIES.has(kind)) {
       tries.set(id, { count: (tries.get(id)?.count ?? 0) + 1, last: entry });
     } else if (kind === "enqueue") {
       // The key is the child's id, so the nth child of a name is matched to the nth call.

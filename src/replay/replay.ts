@@ -10,6 +10,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
+import type { SessionOutcome } from "./settlement.js";
 import { type Mail, StopGate } from "./stop-gate.js";
 
 /** Abort reason for steps still running when their run has ended. */
@@ -20,23 +21,6 @@ export class RunOver extends HoldfastError {
     super(`Run ${runId} has ended; the result of this step is no longer needed.`);
   }
 }
-
-/** How a session ended. */
-export type SessionOutcome =
-  | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly error: unknown }
-  /** The function waits only for outside events. `wakeAt` is the earliest deadline on the database's clock. */
-  | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
-  /** Continue as new with this input; the messages in `reopen` were not delivered. */
-  | { readonly kind: "continueAsNew"; readonly input: Payload; readonly reopen: readonly string[] }
-  /** The run's own timeout has passed. */
-  | { readonly kind: "timeout" }
-  /** The journal has grown beyond the limit. */
-  | { readonly kind: "tooLong"; readonly length: number }
-  | { readonly kind: "handBack" }
-  | { readonly kind: "cancelled"; readonly entry: JournalEntry }
-  /** Code and journal do not fit: `missing` is recorded, but was not asked for. */
-  | { readonly kind: "mismatch"; readonly missing: readonly JournalEntry[]; readonly asked: readonly string[] };
 
 export interface ReplayLimits {
   /** From the start of the generation, or from the operator's retry. */
@@ -51,23 +35,15 @@ export interface ReplayLimits {
   readonly historyLimit: number;
 }
 
-/** Replaces a call whose ending was delivered. */
-const ENDED: Call = {
-  id: "",
-  title: "",
-  started: true,
-  running: false,
-  deadline: null,
-  start() {},
-  expire() {},
-  deliver() {},
-};
-
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
   readonly gate = new StopGate();
-  readonly #calls = new Map<CallId, Call>();
+  /**
+   * Null: its ending was delivered. The call itself is not kept: it references its step's data, and a graph may loop for
+   * ever.
+   */
+  readonly #calls = new Map<CallId, Call | null>();
   readonly #open = new Set<Call>();
   /** Calls that hold back all endings while they are being recorded. */
   readonly #holdingBack = new Set<Call>();
@@ -281,8 +257,8 @@ export class Replay {
     if (this.#heldBack()) return null;
     for (const ending of this.#undelivered) {
       const call = this.#callOf(ending);
-      if (!call) continue;
-      if (this.#open.has(call)) return { ending, call };
+      if (call === undefined) continue;
+      if (call && this.#open.has(call)) return { ending, call };
       this.#undelivered.delete(ending);
     }
     return null;
@@ -296,7 +272,7 @@ export class Replay {
     return false;
   }
 
-  #callOf({ id, entry }: Ending): Call | undefined {
+  #callOf({ id, entry }: Ending): Call | null | undefined {
     if (id !== null) return this.#calls.get(id);
     for (const call of this.#open) if (call.signalName === entry.name) return call;
     return undefined;
@@ -305,8 +281,7 @@ export class Replay {
   #tell({ ending, call }: { ending: Ending; call: Call }): void {
     this.#undelivered.delete(ending);
     this.#open.delete(call);
-    // Marks the call as ended without keeping it: it references its step's data, and a graph may loop for ever.
-    this.#calls.set(call.id, ENDED);
+    this.#calls.set(call.id, null);
     call.deliver(ending.entry);
   }
 

@@ -3,20 +3,19 @@
 import { JournalMoved } from "../engine/committer.js";
 import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
-import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import { HoldfastError } from "../kernel/error.js";
 import { ClaimLost } from "../kernel/run/claim.js";
-import type { AppendEffect, Effect } from "../kernel/run/effect.js";
+import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/run/retry.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
-import type { Call } from "./call.js";
-import type { CallId } from "./recorded.js";
-import { type Replay, RunOver } from "./replay.js";
+import { Attempt } from "./attempt.js";
+import { type CallOptions, RecordedCall } from "./recorded-call.js";
+import { RunOver } from "./replay.js";
 
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
@@ -56,16 +55,13 @@ export class StepInterrupted extends PermanentError {
 /** A longer back-off releases the claim; a shorter one is waited out in place. */
 const LONGEST_LINGER_MS = 5_000;
 
-export interface StepCallOptions {
+export interface StepCallOptions extends CallOptions {
   readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
   /** A result that arrives after the abort counts. */
   readonly finishOnAbort?: boolean;
-  readonly id: CallId;
-  readonly name: string;
-  readonly key: string;
   readonly policy: RetryPolicy;
   /** Which errors are worth another attempt. */
   readonly retryIf?: (error: unknown) => boolean;
@@ -77,10 +73,7 @@ export interface StepCallOptions {
   readonly along?: (kind: string, payload: Payload) => readonly Effect[];
   /** Called with a transaction if the kind is one: its statements and the result are committed together. */
   readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
-  readonly replay: Replay;
-  readonly codecs: Codecs;
   readonly resolve: (value: never) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 interface Failure {
@@ -92,33 +85,23 @@ interface Failure {
 /** Already written, to be written, or failed. */
 type Attempted = { readonly entry: JournalEntry } | { readonly payload: Payload } | Failure;
 
-export class StepCall implements Call {
-  readonly id: CallId;
-  /** When the next attempt is due. */
-  deadline: number | null = null;
+/** Its deadline: when the next attempt is due. */
+export class StepCall extends RecordedCall<StepCallOptions> {
   lingers = false;
-  started = false;
-  running = false;
   #failures = 0;
-  readonly #options: StepCallOptions;
-
-  constructor(options: StepCallOptions) {
-    this.id = options.id;
-    this.#options = options;
-  }
 
   get title(): string {
-    return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
+    return `${this.options.kind} ${JSON.stringify(this.options.name)}`;
   }
 
   /** For `patched`: its value depends on whether the journal continues beyond this call. */
   get first(): boolean {
-    return this.#options.kind === "patched";
+    return this.options.kind === "patched";
   }
 
   start(): void {
     this.started = true;
-    const tries = this.#options.replay.recorded.tries.get(this.id);
+    const tries = this.options.replay.recorded.tries.get(this.id);
     this.#failures = tries?.count ?? 0;
     if (tries) this.#backOff(tries.last);
     else this.#go();
@@ -134,7 +117,7 @@ export class StepCall implements Call {
   /** Always decodes the stored form, the first time too, so that user code sees the same values after a crash. */
   deliver({ kind, payload }: JournalEntry): void {
     this.running = false;
-    const { codecs, resolve, reject } = this.#options;
+    const { codecs, resolve, reject } = this.options;
     const value = payload ? codecs.decode(payload) : undefined;
     if (kind.endsWith(".failed")) reject(decodeError(value as StoredError));
     else resolve(value as never);
@@ -142,7 +125,7 @@ export class StepCall implements Call {
 
   #go(): void {
     this.running = true;
-    const { replay } = this.#options;
+    const { replay } = this.options;
     this.#work().catch((error) => {
       if (!(error instanceof NodeStopping)) return replay.fail(error);
       // The step ended without a result, and nothing is recorded: the next holder starts it again.
@@ -153,11 +136,11 @@ export class StepCall implements Call {
 
   /** Makes one attempt and handles its outcome. */
   async #work(): Promise<void> {
-    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { replay, codecs, kind, atMostOnce = false } = this.options;
     replay.gate.expectOpen();
     if (atMostOnce) {
       if (replay.recorded.begun.has(this.id))
-        return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
+        return this.end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
       await this.#write(`${kind}.begun`, codecs.encode(null));
     }
     // A node that could not renew its lease starts nothing new: another node may already have done it.
@@ -170,13 +153,13 @@ export class StepCall implements Call {
     if (facts) bus.emit("step.started", facts);
     const result = await this.#heldAttempt(this.#failures + 1, atMostOnce);
     if ("error" in result) return this.#failed(result, facts);
-    this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
+    this.end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
   }
 
   /** A store failure inside the step's function is not the step's failure: the attempt is repeated and counts once. */
   async #heldAttempt(attempt: number, atMostOnce: boolean): Promise<Attempted> {
-    const { replay } = this.#options;
+    const { replay } = this.options;
     const { session } = replay;
     for (let tries = 1; ; tries++) {
       const result = await this.#attempt(attempt);
@@ -189,7 +172,7 @@ export class StepCall implements Call {
   }
 
   async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
-    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { replay, codecs, kind, atMostOnce = false } = this.options;
     const { bus, workSignal } = replay.session;
     if (isOurs(error)) throw error;
     // An error caused by the abort of a stopping node is not a failure of the step.
@@ -198,9 +181,9 @@ export class StepCall implements Call {
     this.#failures++;
     const payload = storeError(codecs, error);
     if (unstorable || this.#isLast(error)) {
-      const rescued = this.#options.rescue?.(codecs.decode(payload) as StoredError);
+      const rescued = this.options.rescue?.(codecs.decode(payload) as StoredError);
       const isRescued = rescued !== undefined;
-      this.#end(await this.#write(isRescued ? kind : `${kind}.failed`, isRescued ? codecs.encode(rescued) : payload));
+      this.end(await this.#write(isRescued ? kind : `${kind}.failed`, isRescued ? codecs.encode(rescued) : payload));
       if (facts) bus.emit("step.failed", { ...facts, error });
     } else {
       const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
@@ -210,13 +193,13 @@ export class StepCall implements Call {
 
   /** The facts reported to listeners about an attempt; null for values the library generates itself. */
   #facts(): StepFacts | null {
-    const { replay, kind, name, key } = this.#options;
+    const { replay, kind, name, key } = this.options;
     if (kind === "value" || kind === "progress" || kind === "patched") return null;
     return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 
   #isLast(error: unknown): boolean {
-    const { policy, atMostOnce = false, retryIf } = this.#options;
+    const { policy, atMostOnce = false, retryIf } = this.options;
     if (atMostOnce || error instanceof PermanentError || attemptsLeft(policy, this.#failures) <= 0) return true;
     if (retryIf === undefined) return false;
     try {
@@ -228,7 +211,7 @@ export class StepCall implements Call {
 
   /** The delay is deterministic, so after a crash another node waits only for the rest of it. */
   #backOff({ at, seq }: JournalEntry): number {
-    const { policy, replay } = this.#options;
+    const { policy, replay } = this.options;
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
@@ -238,7 +221,7 @@ export class StepCall implements Call {
   }
 
   async #attempt(attempt: number): Promise<Attempted> {
-    const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.#options;
+    const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;
@@ -262,7 +245,7 @@ export class StepCall implements Call {
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
-      return { entry: this.#entry(seq, kind, payload!) };
+      return { entry: this.entry(seq, kind, payload!) };
     } catch (error) {
       return { error: tamed(error), unstorable };
     } finally {
@@ -271,7 +254,7 @@ export class StepCall implements Call {
   }
 
   #expectWanted(): void {
-    const { replay, atMostOnce = false } = this.#options;
+    const { replay, atMostOnce = false } = this.options;
     replay.throwIfOver();
     const { workSignal } = replay.session;
     if (atMostOnce && workSignal.aborted) throw new StepInterrupted(this.title);
@@ -280,7 +263,7 @@ export class StepCall implements Call {
 
   /** A promise that rejects when the attempt times out. */
   #late(info: Attempt, timeoutMs: number): { readonly over: Promise<never>; readonly cancel: () => void } {
-    const { world } = this.#options.replay.session;
+    const { world } = this.options.replay.session;
     let cancel = () => {};
     const over = new Promise<never>((_, reject) => {
       cancel = world.after(timeoutMs, () => {
@@ -294,56 +277,10 @@ export class StepCall implements Call {
     return { over, cancel };
   }
 
-  #end(entry: JournalEntry): void {
-    this.#options.replay.ended({ id: this.id, entry });
-  }
-
-  async #write(kind: string, payload: Payload): Promise<JournalEntry> {
-    const { replay, name, key, ahead, along } = this.#options;
-    const effect: AppendEffect = { kind: "append", entry: { kind, name, key, payload } };
-    const more = along?.(kind, payload) ?? [];
-    const { seq } = await replay.session.commit([...(ahead?.() ?? []), effect, ...more]);
-    return this.#entry(seq - more.length, kind, payload);
-  }
-
-  #entry(seq: number, kind: string, payload: Payload): JournalEntry {
-    const { replay, name, key } = this.#options;
-    return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
-  }
-}
-
-/** What a step's function receives. Its signal is created on first use: most steps never ask, and it is not cheap. */
-class Attempt implements StepInfo {
-  readonly idempotencyKey: string;
-  readonly fence: bigint;
-  readonly attempt: number;
-  readonly #replay: Replay;
-  #limit: AbortController | null = null;
-  #signal: AbortSignal | null = null;
-  #reason: unknown = null;
-
-  constructor(replay: Replay, call: string, attempt: number) {
-    const { runId, baseSeq, epoch } = replay.session.run;
-    // The base sequence changes when the journal starts over; a run retried from `last` keeps its keys.
-    this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
-    this.fence = BigInt(epoch);
-    this.attempt = attempt;
-    this.#replay = replay;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#signal) {
-      this.#limit = new AbortController();
-      if (this.#reason !== null) this.#limit.abort(this.#reason);
-      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
-    }
-    return this.#signal;
-  }
-
-  /** Remembered, because an attempt that timed out may ask for its signal only later. */
-  abort(reason: unknown): void {
-    this.#reason = reason;
-    this.#limit?.abort(reason);
+  #write(kind: string, payload: Payload): Promise<JournalEntry> {
+    const { ahead, along } = this.options;
+    const after = along?.(kind, payload);
+    return this.write(kind, payload, ahead?.(), after);
   }
 }
 

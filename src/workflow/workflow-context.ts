@@ -12,6 +12,7 @@ import { parseInputNow } from "../program/parse-input.js";
 import { type Answer, ApprovalCall, checkQuestion } from "../replay/approval-call.js";
 import { ChildCall } from "../replay/child-call.js";
 import { callId } from "../replay/recorded.js";
+import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
 import type { Signal } from "../replay/signal.js";
 import { StepCall, type StepInfo } from "../replay/step-call.js";
@@ -213,12 +214,6 @@ function quiet<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-interface NewCall<T> {
-  readonly id: string;
-  readonly name: string;
-  readonly key: string;
-  readonly replay: Replay;
-  readonly codecs: Codecs;
+interface NewCall<T> extends CallOptions {
   readonly resolve: (value: T) => void;
-  readonly reject: (error: unknown) => void;
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { findIdentity } from "../../src/client/identity.js";
+import { fromEnvironment } from "../../src/client/identity.js";
 import { createNode } from "../../src/node/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
@@ -69,8 +69,9 @@ describe("a node", () => {
     await expect(createNode({ store: memoryStore(), programs: [], ...broken })).rejects.toMatchObject({
       path: "identity.id",
     });
-    await expect(findIdentity({}, { HOLDFAST_ENV: "Not A Slug" })).rejects.toMatchObject({ path: "HOLDFAST_ENV" });
-    expect(await findIdentity({}, { HOLDFAST_ENV: "" })).toEqual({});
+    const wrong = expect.objectContaining({ path: "HOLDFAST_ENV" });
+    expect(() => fromEnvironment({}, { HOLDFAST_ENV: "Not A Slug" })).toThrow(wrong);
+    expect(fromEnvironment({}, { HOLDFAST_ENV: "" })).toEqual({});
   });
 });
 

@@ -2,8 +2,7 @@
 
 import { expect, test } from "vitest";
 import { createNode } from "../../src/node/create-node.js";
-import type { Logger } from "../../src/node/logger.js";
-import type { NodeEvents } from "../../src/node/node-events.js";
+import type { Logger, NodeEvents } from "../../src/node/node-events.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { createBus } from "../../src/telemetry/bus.js";

@@ -1,7 +1,7 @@
 // A node that is alone (`flow.claiming: false`): hardly a renewal, no node next to it, and its next start reclaims its runs.
 
 import { expect, test } from "vitest";
-import { NotAlone } from "../../src/engine/not-alone.js";
+import { NotAlone } from "../../src/engine/upkeep/register-node.js";
 import { createNode } from "../../src/node/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { workflow } from "../../src/workflow/workflow.js";

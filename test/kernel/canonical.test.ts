@@ -3,9 +3,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalText, payloadHash } from "../../src/kernel/codec/canonical.js";
-import { roundTrip } from "../../src/kernel/codec/codec.js";
 import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
 import { InvalidInput } from "../../src/kernel/error.js";
+import { roundTrip } from "./round-trip.js";
 import { same, storableValue } from "./storable-value.js";
 
 describe("canonical text", () => {

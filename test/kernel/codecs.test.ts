@@ -1,11 +1,12 @@
 // The list of codecs: which one writes, which one reads, and what happens when a codec is missing or misbehaves.
 
 import { describe, expect, it } from "vitest";
-import { type Codec, PayloadCorrupt, roundTrip } from "../../src/kernel/codec/codec.js";
+import { type Codec, PayloadCorrupt } from "../../src/kernel/codec/codec.js";
 import { codecs, UnknownCodec } from "../../src/kernel/codec/codecs.js";
 import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
-import { roundTripError, storeError } from "../../src/kernel/codec/stored-error.js";
+import { storeError } from "../../src/kernel/codec/stored-error.js";
 import { InvalidInput, LimitExceeded } from "../../src/kernel/error.js";
+import { roundTrip, roundTripError } from "./round-trip.js";
 
 const inner = jsonCodec();
 const reversing: Codec = {

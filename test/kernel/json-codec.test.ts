@@ -3,9 +3,10 @@
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PayloadCorrupt, roundTrip } from "../../src/kernel/codec/codec.js";
+import { PayloadCorrupt } from "../../src/kernel/codec/codec.js";
 import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
 import { InvalidInput, LimitExceeded } from "../../src/kernel/error.js";
+import { roundTrip } from "./round-trip.js";
 import { nested, same, storableValue } from "./storable-value.js";
 
 const codec = jsonCodec();

@@ -5,8 +5,9 @@ import { describe, expect, it } from "vitest";
 import { PayloadCorrupt } from "../../src/kernel/codec/codec.js";
 import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
 import { decodeError, RecordedError } from "../../src/kernel/codec/recorded-error.js";
-import { encodeError, roundTripError, storeError } from "../../src/kernel/codec/stored-error.js";
+import { encodeError, storeError } from "../../src/kernel/codec/stored-error.js";
 import { LimitExceeded } from "../../src/kernel/error.js";
+import { roundTripError } from "./round-trip.js";
 import { anyString, storableValue } from "./storable-value.js";
 
 const codec = jsonCodec();

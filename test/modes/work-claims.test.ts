@@ -166,7 +166,12 @@ test("an adapter that does not answer is asked ever less often: each time is an 
     world: { monotonicNow: () => now },
     bus: { emit: () => {} },
   };
-  const guard = workGuard({ ...parts, owner: "o", env: "e", leaseMs: 1_000 } as unknown as WorkGuardOptions);
+  const guard = workGuard({
+    ...parts,
+    identity: "o",
+    env: "e",
+    settings: { leaseMs: 1_000 },
+  } as unknown as WorkGuardOptions);
   const commit = async ([effect]: { wakeInMs: number }[]) => void delays.push(effect!.wakeInMs);
   const session = { run: { runId: "r" }, inboxSeq: 0, commit };
   for (let asked = 0; asked < 10; asked++) {

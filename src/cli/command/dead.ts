@@ -50,7 +50,7 @@ async function retry(call: Call): Promise<Report> {
   const { values, world, actor: by } = call;
   const store = await call.store();
   const filter = filterOf(call);
-  const letters = new DeadLetters(store, codecs(), call.env, world);
+  const letters = new DeadLetters({ store, codecs: codecs(), env: call.env, world });
   const opened = await letters.retryAll(filter, { by, from: values["from-start"] ? "start" : "last" });
   return {
     text: opened === 1 ? "1 run is queued to resume.\n" : `${opened} runs are queued to resume.\n`,

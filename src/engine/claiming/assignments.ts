@@ -4,24 +4,16 @@
 import type { RunGroup } from "../../kernel/run/new-run.js";
 import type { NodeExecutor } from "../../store/contract/node/nodes.js";
 import type { DeclaredProgram } from "../../store/contract/run/runs.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Program } from "../program.js";
 import { OtherStacks } from "./other-stacks.js";
 import type { Routing, Served } from "./routing.js";
 
-export interface AssignmentOptions {
-  readonly store: Store;
+export interface AssignmentOptions
+  extends Pick<NodeParts, "store" | "bus" | "modes" | "env" | "stack" | "incarnation"> {
   readonly programs: readonly Program[];
   /** Which queues it works on, and with which executor. */
   readonly routing: Routing;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly incarnation: string;
-  readonly modes: Modes;
-  readonly bus: Telemetry<EngineEvents>;
   /** Not undefined: executes runs of these other stacks that no node there executes; null: of all stacks. */
   readonly takeDeferred: readonly string[] | null | undefined;
 }

@@ -3,11 +3,8 @@
 
 import { Loop, type Pause, type RoundStart } from "../../kernel/loop.js";
 import { claimToken } from "../../kernel/run/claim.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { World } from "../../kernel/world.js";
 import type { ClaimedRun, RunStore } from "../../store/contract/run/runs.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Solitary } from "./solitary.js";
 
 /**
@@ -31,11 +28,8 @@ const LONGEST_SHARE_PAUSE_MS = 200;
  */
 const LOCKED_MS = 20;
 
-export interface ClaimLoopOptions {
+export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
   /** The node's build. */
   readonly build?: string;
@@ -111,9 +105,10 @@ export class ClaimLoop {
     for (const answer of this.#lookers.splice(0)) answer(null);
   }
 
-  /** There may be work: look now. Losing a wake costs latency, never work. */
-  wake(): void {
-    this.#loop.wake();
+  /** There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. */
+  wake(groupIds: readonly number[] = []): void {
+    const own = groupIds.length > 0 ? this.#options.groupIds() : [];
+    if (groupIds.length === 0 || groupIds.some((id) => own.includes(id))) this.#loop.wake();
   }
 
   /** How many the next look takes that begins after this call; null when it cannot be made. */

@@ -2,12 +2,9 @@
 
 import { Loop, type RoundStart } from "../../kernel/loop.js";
 import type { Claim } from "../../kernel/run/claim.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { World } from "../../kernel/world.js";
 import type { HouseReport } from "../../store/contract/node/house.js";
 import type { RunStore } from "../../store/contract/run/runs.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Session } from "../session.js";
 import type { OwnPresence } from "../upkeep/own-presence.js";
 
@@ -17,11 +14,8 @@ const FOR_GOOD_MS = 100 * 365 * 86_400_000;
 /** A failed renewal is repeated within this time: an outage may have ended, and other nodes watch for expired leases. */
 const AGAIN_MS = 500;
 
-export interface LeaseKeeperOptions {
+export interface LeaseKeeperOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
   readonly presence: OwnPresence;
   /** Each claim is renewed once, when its run takes that long, and is then held until it is released. */
   readonly alone?: boolean;
@@ -67,7 +61,7 @@ export class LeaseKeeper {
 
   /** The work has ended and the claim was not released: its lease decides, even where it had no end. */
   drop(session: Session): void {
-    if (this.#forGood.has(session)) this.#dropped.add(session.claim);
+    if (this.#forGood.has(session)) this.#dropped.add(session.run);
     this.remove(session);
   }
 
@@ -140,7 +134,7 @@ export class LeaseKeeper {
     const sentAt = this.#options.world.monotonicNow();
     const leaseMs = this.#options.alone ? FOR_GOOD_MS : this.#options.settings.leaseMs;
     const answers = await this.#options.store.renew(
-      sessions.map(({ claim }) => claim),
+      sessions.map(({ run }) => run),
       leaseMs,
     );
     if (answers.some(({ outcome }) => outcome === "held")) this.#options.presence.confirmed(sentAt);

@@ -1,13 +1,10 @@
 // Finds groups of other stacks whose runs no node there executes: a node that opted in serves them, too.
 
 import type { RunGroup } from "../../kernel/run/new-run.js";
-import type { Store } from "../../store/contract/store.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Program } from "../program.js";
 
-export interface OtherStacksOptions {
-  readonly store: Store;
-  readonly env: string;
-  readonly stack: string | null;
+export interface OtherStacksOptions extends Pick<NodeParts, "store" | "env" | "stack"> {
   readonly programs: () => readonly Program[];
   /** Null: all stacks. */
   readonly from: readonly string[] | null;

@@ -2,22 +2,16 @@
 //
 // The breaker itself needs no watcher: its state is read from how runs have ended. A node that dies here only emits nothing.
 
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
+import type { NodeParts } from "../node-parts.js";
 import type { Program } from "../program.js";
 
 const PAGE = 500;
 
 export class BreakerWatch {
-  readonly #store: Store;
-  readonly #bus: Telemetry<EngineEvents>;
-  readonly #env: string;
+  readonly #node: Pick<NodeParts, "store" | "bus" | "env">;
 
-  constructor(options: { readonly store: Store; readonly bus: Telemetry<EngineEvents>; readonly env: string }) {
-    this.#store = options.store;
-    this.#bus = options.bus;
-    this.#env = options.env;
+  constructor(node: Pick<NodeParts, "store" | "bus" | "env">) {
+    this.#node = node;
   }
 
   /** A run of this node has ended. */
@@ -27,30 +21,32 @@ export class BreakerWatch {
       if (as === "completed") await this.#succeeded(program, runId);
       else if (as === "failed" || as === "dead") await this.#failed(program, runId);
     } catch (error) {
-      this.#bus.emit("housekeeping.failed", { error });
+      this.#node.bus.emit("housekeeping.failed", { error });
     }
   }
 
-  async #succeeded({ name }: Program, runId: string): Promise<void> {
-    if (await this.#store.breakers.isProbe(runId)) this.#bus.emit("breaker.closed", { program: name, runId });
+  async #succeeded({ name: program }: Program, runId: string): Promise<void> {
+    const { store, bus } = this.#node;
+    if (await store.breakers.isProbe(runId)) bus.emit("breaker.closed", { program, runId });
   }
 
-  async #failed({ name, breaker }: Program, runId: string): Promise<void> {
+  async #failed({ name: program, breaker }: Program, runId: string): Promise<void> {
+    const { store, bus, env } = this.#node;
     const { threshold, halfOpenMs, cancelRunning } = breaker!;
-    const question = { env: this.#env, program: name, threshold, halfOpenMs };
-    const [found] = await this.#store.breakers.read([question]);
+    const [found] = await store.breakers.read([{ env, program, threshold, halfOpenMs }]);
     if (!found?.opening?.startsWith(runId)) return;
-    this.#bus.emit("breaker.opened", { program: name, runId, failures: found.failures });
-    if (cancelRunning) await this.#cancel(name);
+    bus.emit("breaker.opened", { program, runId, failures: found.failures });
+    if (cancelRunning) await this.#cancel(program);
   }
 
   /** Running runs, and runs that wait in between. */
   async #cancel(program: string): Promise<void> {
-    const filter = { env: this.#env, program, states: ["running", "parked"] as const };
+    const { store, env } = this.#node;
+    const filter = { env, program, states: ["running", "parked"] as const };
     for (let before: string | null | undefined; before !== null; ) {
-      const page = await this.#store.runs.list(filter, { limit: PAGE, ...(before && { before }) });
+      const page = await store.runs.list(filter, { limit: PAGE, ...(before && { before }) });
       const reason = "the circuit breaker of its program has opened";
-      for (const { id } of page.runs) await this.#store.runs.cancel(id, { by: "circuit breaker", reason });
+      for (const { id } of page.runs) await store.runs.cancel(id, { by: "circuit breaker", reason });
       before = page.next;
     }
   }

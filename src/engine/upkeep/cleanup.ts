@@ -1,21 +1,12 @@
 // Clean-up removes rows that are no longer needed, rarely and in small batches: one node of an env at a time, separate from housekeeping.
 
 import { Loop } from "../../kernel/loop.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { World } from "../../kernel/world.js";
 import { CLEAN_PARTS, type CleanPart } from "../../store/contract/cleanup.js";
 import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
+import type { NodeParts } from "../node-parts.js";
 
-export interface CleanupOptions {
+export interface CleanupOptions extends Pick<NodeParts, "settings" | "world" | "bus" | "env" | "modes"> {
   readonly store: Pick<Store, "cleanUp">;
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly env: string;
-  readonly modes: Modes;
 }
 
 /** Each part is done once in this many rounds of housekeeping, by one node of the env: every 30 s by default. */
@@ -60,7 +51,7 @@ async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, 
   }
 }
 
-function keptFor(part: CleanPart, settings: Settings): number {
-  if (part === "generations") return GENERATION_LEASES * settings.leaseMs;
+function keptFor(part: CleanPart, { leaseMs }: CleanupOptions["settings"]): number {
+  if (part === "generations") return GENERATION_LEASES * leaseMs;
   return part === "rates" ? 0 : DAY_MS;
 }

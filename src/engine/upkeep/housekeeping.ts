@@ -3,13 +3,8 @@
 
 import { Loop } from "../../kernel/loop.js";
 import type { ModeState } from "../../kernel/node-mode.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { World } from "../../kernel/world.js";
 import type { HouseReport } from "../../store/contract/node/house.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
+import type { NodeParts } from "../node-parts.js";
 import { reviewMisfits } from "./misfits.js";
 import type { OwnPresence } from "./own-presence.js";
 import { reportReclaimed } from "./reclaim-counts.js";
@@ -24,18 +19,12 @@ const AGAIN_MS = 500;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
 
-export interface HousekeepingOptions {
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly env: string;
-  readonly incarnation: string;
+type Shared = "store" | "settings" | "world" | "bus" | "modes" | "env" | "incarnation" | "alone";
+
+export interface HousekeepingOptions extends Pick<NodeParts, Shared> {
   /** Null: every node reclaims. */
   readonly reclaimer: ReclaimerLease | null;
   readonly presence: OwnPresence;
-  /** The only node of its env and stack: it learns of messages here, because it hardly ever renews. */
-  readonly alone: boolean;
   /** The store no longer knows this node. */
   readonly onForgotten: () => Promise<void>;
   /** Other nodes may count this node as gone: its claims are to be confirmed. */
@@ -46,7 +35,6 @@ export interface HousekeepingOptions {
   readonly onCalled: (called: HouseReport["called"]) => void;
   /** How many live nodes claim from any of our groups. */
   readonly onPeers: (peers: number) => void;
-  readonly modes: Modes;
   /** False: other nodes reclaim the runs of dead nodes. */
   readonly reclaims: boolean;
   /** After each round; `mode` is null while the store knows no other than this node does. */

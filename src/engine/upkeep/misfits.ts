@@ -1,18 +1,12 @@
 // Checks runs that some code does not fit, page by page, and reports what happened to them.
 
-import type { MisfitReviewed } from "../../store/contract/run/misfits.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
+import type { NodeParts } from "../node-parts.js";
 
 const PAGE = 500;
 /** More than a page is left to the next round. */
 const MOST_PAGES = 20;
 
-export interface MisfitsOptions {
-  readonly store: Store;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly env: string;
+export interface MisfitsOptions extends Pick<NodeParts, "store" | "bus" | "env"> {
   /** Only runs that this node, which has just started, may try. */
   readonly newcomer?: string;
 }
@@ -22,12 +16,9 @@ export async function reviewMisfits({ store, bus, env, newcomer }: MisfitsOption
   let lifted = 0;
   try {
     for (let page = 0; page < (newcomer === undefined ? 1 : MOST_PAGES); page++) {
-      const reviewed = await store.runs.reviewMisfits({
-        env,
-        limit: PAGE,
-        ...(newcomer !== undefined && { newcomer }),
-      });
-      for (const one of reviewed) report(bus, one);
+      const reviewed = await store.runs.reviewMisfits({ env, limit: PAGE, ...(newcomer && { newcomer }) });
+      for (const { runId, program, outcome } of reviewed)
+        bus.emit(outcome === "lifted" ? "run.lifted" : "run.quarantined", { runId, program });
       lifted += reviewed.filter(({ outcome }) => outcome === "lifted").length;
       if (reviewed.length < PAGE) break;
     }
@@ -35,9 +26,4 @@ export async function reviewMisfits({ store, bus, env, newcomer }: MisfitsOption
     bus.emit("housekeeping.failed", { error });
   }
   return lifted;
-}
-
-function report(bus: Telemetry<EngineEvents>, { runId, program, outcome }: MisfitReviewed): void {
-  if (outcome === "lifted") bus.emit("run.lifted", { runId, program });
-  else bus.emit("run.quarantined", { runId, program });
 }

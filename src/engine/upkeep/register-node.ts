@@ -1,37 +1,42 @@
 // Registers a node: the groups it serves, the settings by which other nodes judge it, and the claims that it reclaims.
 
-import type { HoldfastError } from "../../kernel/error.js";
+import { HoldfastError } from "../../kernel/error.js";
 import type { NodeMode } from "../../kernel/node-mode.js";
-import type { Settings } from "../../kernel/setting/setting-options.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
+import type { Rival } from "../../store/contract/node/nodes.js";
 import type { Assignments } from "../claiming/assignments.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
-import { NodeReplaced, NotAlone } from "../not-alone.js";
+import type { NodeParts } from "../node-parts.js";
 import { reviewMisfits } from "./misfits.js";
 import { reportReclaimed } from "./reclaim-counts.js";
 
-export interface RegisterOptions {
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly env: string;
-  readonly stack: string | null;
-  readonly incarnation: string;
-  readonly identity: string;
-  readonly name: string;
-  readonly build: string;
-  readonly alone: boolean;
-  readonly mode: NodeMode;
-  readonly modes: Modes;
-  /** `off`: a callback decides on orphans, also on those of this identity's last process. */
-  readonly reclaimer: "every" | "one" | "off";
+/** The node that is there already, and what to do. */
+export class NotAlone extends HoldfastError {
+  readonly code = "NOT_ALONE";
+  readonly by: Rival;
+
+  constructor(where: { readonly env: string; readonly stack: string | null }, by: Rival) {
+    const scope = where.stack === null ? `env ${where.env}` : `env ${where.env}, stack ${where.stack}`;
+    const who = by.name === by.identity ? by.name : `${by.name} (${by.identity})`;
+    super(
+      by.alone
+        ? `node ${who} asked to be alone in ${scope} (flow.claiming: false); stop it, or start both with flow.claiming: true`
+        : `this node asks to be alone (flow.claiming: false), but ${who} is alive in ${scope}; stop that node, or omit flow.claiming`,
+    );
+    this.by = by;
+  }
+}
+
+/** Another start has replaced this node. Its later writes are refused. */
+export class NodeReplaced extends HoldfastError {
+  readonly code = "NODE_REPLACED";
+
+  constructor(identity: string) {
+    super(`node ${identity} was found dead, and another node has replaced it; it stops`);
+  }
 }
 
 /** Null, or why the node cannot work. `again`: it was registered before, and its programs may have changed since. */
 export async function registerNode(
-  options: RegisterOptions,
+  options: NodeParts & { readonly mode: NodeMode },
   assignments: Assignments,
   again: boolean,
 ): Promise<HoldfastError | null> {
@@ -40,6 +45,7 @@ export async function registerNode(
   const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
   const { groupIds: serves, executors } = assignments;
   const who = { incarnation, identity, name, env, stack, build, alone };
+  // Where it reclaims nothing, a callback decides on orphans, also on those of this identity's last process.
   const judged = { heartbeatMs, leaseMs, presenceGraceMs, reclaims: options.reclaimer !== "off" };
   const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
   if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);

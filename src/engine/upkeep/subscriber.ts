@@ -2,23 +2,14 @@
 // gone is known again, and a subscription that no node declares any more is removed.
 
 import { Loop } from "../../kernel/loop.js";
-import type { World } from "../../kernel/world.js";
 import type { Subscription } from "../../store/contract/event/events.js";
-import type { Store } from "../../store/contract/store.js";
-import type { Telemetry } from "../../telemetry/bus.js";
-import type { EngineEvents } from "../events.js";
-import type { Modes } from "../modes.js";
+import type { NodeParts } from "../node-parts.js";
 
 const EVERY_MS = 30_000;
 
-export interface SubscriberOptions {
-  readonly store: Store;
-  readonly world: World;
-  readonly bus: Telemetry<EngineEvents>;
-  readonly incarnation: string;
-  readonly env: string;
+export interface SubscriberOptions
+  extends Pick<NodeParts, "store" | "world" | "bus" | "incarnation" | "env" | "modes"> {
   readonly subscriptions: readonly Subscription[];
-  readonly modes: Modes;
   /** What else is declared in each round. */
   readonly onRound: () => Promise<void>;
 }
@@ -75,13 +66,8 @@ export class Subscriber {
     const { store, incarnation, env } = this.#options;
     const mine = new Set(subscriptions.map(({ id }) => id));
     const withdrawn = [...this.#declared].filter((id) => !mine.has(id));
-    await store.events.subscribe({
-      incarnation,
-      env,
-      subscriptions,
-      starting,
-      ...(withdrawn.length > 0 && { withdrawn }),
-    });
+    const gone = withdrawn.length > 0 && { withdrawn };
+    await store.events.subscribe({ incarnation, env, subscriptions, starting, ...gone });
     this.#declared = mine;
   }
 }

@@ -32,11 +32,3 @@ export class PayloadCorrupt extends HoldfastError {
     );
   }
 }
-
-/**
- * The value as the caller will read it back later. User code sees this form the first time too, so a replay holds no
- * surprise.
- */
-export function roundTrip<Stored>(coder: Coder<Stored>, value: unknown, path?: string): unknown {
-  return coder.decode(coder.encode(value, path));
-}

@@ -1,6 +1,7 @@
 // An error read from storage: what user code catches when a step, a child or a run failed, the first time too.
 
 import { PayloadCorrupt } from "./codec.js";
+import type { Payload } from "./payload.js";
 
 /** An error as it is stored. Plain data, bounded in size by stored-error.ts. */
 export interface StoredError {
@@ -36,6 +37,18 @@ export class RecordedError extends Error {
 
 export function decodeError(stored: unknown): RecordedError {
   return new RecordedError(expectStoredError(stored, 0));
+}
+
+/** Its code, or its name, readable without the application's codecs. Null: there is none, or it was written by a codec other than `json`. */
+export function errorClass(payload: Payload | null): string | null {
+  if (payload?.codec !== "json") return null;
+  try {
+    const { code, name } = (JSON.parse(payload.data) ?? {}) as { code?: unknown; name?: unknown };
+    const found = code ?? name;
+    return typeof found === "string" ? found : null;
+  } catch {
+    return null;
+  }
 }
 
 /**

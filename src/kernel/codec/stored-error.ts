@@ -4,7 +4,7 @@ import { cutText } from "../cut-text.js";
 import type { Coder } from "./codec.js";
 import { jsonCodec } from "./json-codec.js";
 import { describe, isError, read, readItems, readText, UNREADABLE } from "./read-hostile.js";
-import { decodeError, type RecordedError, type StoredError } from "./recorded-error.js";
+import { decodeError, type StoredError } from "./recorded-error.js";
 
 const MAX_NAME_BYTES = 200;
 const MAX_MESSAGE_BYTES = 4 * 1024;
@@ -57,11 +57,6 @@ export function storeError<Stored>(coder: Coder<Stored>, thrown: unknown): Store
     }
   }
   return coder.encode({ name, message: cutText(message, 100) }, "error");
-}
-
-/** The error in the form the caller will see after a replay. */
-export function roundTripError<Stored>(coder: Coder<Stored>, thrown: unknown): RecordedError {
-  return decodeError(coder.decode(storeError(coder, thrown)));
 }
 
 class ErrorEncoding {

@@ -3,6 +3,8 @@
 /** Each option by its name. A group has the names of its own options. */
 export type OptionNames = Readonly<Record<string, true | Readonly<Record<string, true>>>>;
 
+export type Names<T> = { readonly [Name in keyof Required<T>]: true };
+
 /** Every unknown name and every group that is not an object is added to `problems`, under its path. */
 export function checkNames(options: object, names: OptionNames, problems: Map<string, string>): void {
   for (const [name, value] of Object.entries(options)) {

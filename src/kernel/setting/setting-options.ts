@@ -2,6 +2,7 @@
 
 import { type Duration, formatDuration, MAX_DURATION_MS, toMs } from "../duration.js";
 import { HoldfastError } from "../error.js";
+import type { Names } from "./option-names.js";
 
 export interface FlowSettings {
   /** How many runs to claim ahead of a free slot, at most `concurrency`. A stop hands them back at once. Default: 0. */
@@ -50,20 +51,8 @@ export type SettingName =
   | `timing.${keyof TimingOptions}`
   | `recovery.${keyof RecoverySettings}`;
 
-export interface Settings {
-  readonly concurrency: number;
-  readonly prefetch: number;
-  readonly leaseMs: number;
-  readonly renewEveryMs: number;
-  readonly housekeepingMs: number;
-  readonly presenceGraceMs: number;
-  readonly shutdownGraceMs: number;
-  readonly pollIntervalMs: number;
-  readonly pollMaxMs: number;
-  readonly crashLimit: number;
-  readonly historyWarning: number;
-  readonly historyLimit: number;
-}
+/** The settings as numbers; durations in milliseconds. */
+export type Settings = Readonly<ReturnType<typeof withDefaults>>;
 
 interface Bounds {
   readonly kind: "count" | "duration";
@@ -87,6 +76,21 @@ export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   "recovery.historyWarning": { kind: "count", least: 1, most: 1_000_000 },
   "recovery.historyLimit": { kind: "count", least: 10, most: 1_000_000 },
 };
+
+/** Every setting, by group. */
+export const SETTING_NAMES = (() => {
+  const names: Record<string, true | Record<string, true>> = {};
+  for (const path of Object.keys(BOUNDS)) {
+    const [first, second] = path.split(".") as [string, string?];
+    names[first] = second === undefined ? true : { ...(names[first] as Record<string, true>), [second]: true };
+  }
+  return names as {
+    readonly concurrency: true;
+    readonly flow: Names<FlowSettings>;
+    readonly timing: Names<TimingOptions>;
+    readonly recovery: Names<RecoverySettings>;
+  };
+})();
 
 /** The settings as numbers. What is wrong with one is added to `problems`, under its path. */
 export function readOptions(
@@ -134,7 +138,7 @@ function expectWithin(bounds: Bounds, path: string, value: number, problems: Map
 }
 
 /** A default depends on the settings that are given, so that it never contradicts one of them. */
-export function withDefaults(given: Partial<Record<SettingName, number>>): Settings {
+export function withDefaults(given: Partial<Record<SettingName, number>>) {
   const { "timing.lease": leaseMs = 15_000, "timing.pollMax": pollMax } = given;
   const { "recovery.historyWarning": warning, "recovery.historyLimit": limit } = given;
   const pollIntervalMs = given["timing.pollInterval"] ?? Math.min(1000, pollMax ?? 1000);

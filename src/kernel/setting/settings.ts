@@ -2,7 +2,7 @@
 
 import { HoldfastError, InvalidInput } from "../error.js";
 import { checkNames, type OptionNames } from "./option-names.js";
-import { BOUNDS, readOptions, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
+import { readOptions, SETTING_NAMES, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
 import { brokenRelations, IMPOSSIBLE, UNWISE } from "./setting-relations.js";
 
 /** These settings cannot work. Every problem is listed, so that one start finds them all. */
@@ -21,7 +21,7 @@ export class InvalidSettings extends HoldfastError {
 /** `names`: all options that the caller accepts; the settings are some of them. */
 export function resolveSettings(
   options: SettingOptions = {},
-  names: OptionNames = settingNames(),
+  names: OptionNames = SETTING_NAMES,
 ): { settings: Settings; warnings: string[] } {
   if (typeof options !== "object" || options === null) throw new InvalidInput("settings", "must be an object");
   const problems = new Map<string, string>();
@@ -30,13 +30,4 @@ export function resolveSettings(
   const impossible = brokenRelations(IMPOSSIBLE, settings, new Set(problems.keys()));
   if (problems.size + impossible.length > 0) throw new InvalidSettings([...problems.values(), ...impossible]);
   return { settings, warnings: brokenRelations(UNWISE, settings) };
-}
-
-function settingNames(): OptionNames {
-  const names: Record<string, true | Record<string, true>> = {};
-  for (const path of Object.keys(BOUNDS)) {
-    const [first, second] = path.split(".") as [string, string?];
-    names[first] = second === undefined ? true : { ...(names[first] as Record<string, true>), [second]: true };
-  }
-  return names;
 }

@@ -1180,7 +1180,7 @@ moved as (
 )
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more;
 
--- commit_runs · claim/commit-sql.ts
+-- commit_runs · claim/commit.ts
 -- Commits effects that write only their runs' own rows and journals.
 with t as materialized (select clock_timestamp() as now),
 f as materialized (
@@ -1265,7 +1265,7 @@ union all
 select null, null, null, null, run_id, null
 from notified;
 
--- commit_runs_and_more · claim/commit-sql.ts
+-- commit_runs_and_more · claim/commit.ts
 -- Commits effects that also take messages, start children, continue as a new generation or report a misfit.
 with t as materialized (select clock_timestamp() as now),
 l as materialized (
@@ -1551,7 +1551,7 @@ from (
 ) x
 where hint is not null;
 
--- commit_tasks · claim/commit-sql.ts
+-- commit_tasks · claim/commit.ts
 -- Commits effects of which some end a task, and counts the ends in the runs that wait for them.
 with t as materialized (select clock_timestamp() as now),
 waiters as materialized (
@@ -1717,7 +1717,7 @@ from (
 ) x
 where hint is not null;
 
--- commit_tasks_and_more · claim/commit-sql.ts
+-- commit_tasks_and_more · claim/commit.ts
 -- Commits effects that end tasks, together with effects on other rows.
 with t as materialized (select clock_timestamp() as now),
 waiters as materialized (
@@ -3422,7 +3422,7 @@ from unnest(
 order by 1, 2, 3, 4, 5
 on conflict do nothing;
 
--- insert_keyed_runs · run/insert-runs.ts
+-- insert_keyed_runs · run/insert-keyed-runs.ts
 -- Inserts runs with keys that are certainly new.
 with t as materialized (select clock_timestamp() as now),
 asked as materialized (
@@ -3461,7 +3461,7 @@ j as (
 select run_id
 from k;
 
--- insert_keyed_runs_again · run/insert-runs.ts
+-- insert_keyed_runs_again · run/insert-keyed-runs.ts
 -- Inserts runs with keys of which some may be there already.
 with t as materialized (select clock_timestamp() as now),
 asked as materialized (
@@ -3503,7 +3503,7 @@ j as (
 select run_id
 from k;
 
--- insert_limited_keyed_runs · run/insert-runs.ts
+-- insert_limited_keyed_runs · run/insert-keyed-runs.ts
 -- Inserts runs with keys of which some have limits or are deferred.
 with t as materialized (select clock_timestamp() as now),
 asked as materialized (
@@ -6045,7 +6045,7 @@ left join lateral (
 ) e on true
 order by w.ord;
 
--- refused_commits · claim/commit-sql.ts
+-- refused_commits · claim/refused-commits.ts
 -- Finds out why commits were not accepted.
 with e as materialized (
   select *

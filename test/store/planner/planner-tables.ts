@@ -7,21 +7,21 @@ import type { NewRun } from "../../../src/kernel/run/new-run.js";
 import type { ClaimedRun, Commit } from "../../../src/store/contract/run/runs.js";
 import { claimRuns } from "../../../src/store/postgres/claim/claim-runs.js";
 import {
-  commitAndMoreColumns,
-  commitColumns,
-  refusedColumns,
-} from "../../../src/store/postgres/claim/commit-columns.js";
-import {
   commitRuns,
   commitRunsAndMore,
   commitTasks,
   commitTasksAndMore,
-  refusedCommits,
-} from "../../../src/store/postgres/claim/commit-sql.js";
+} from "../../../src/store/postgres/claim/commit.js";
+import {
+  commitAndMoreColumns,
+  commitColumns,
+  refusedColumns,
+} from "../../../src/store/postgres/claim/commit-columns.js";
 import { readClaims } from "../../../src/store/postgres/claim/read-claims.js";
 import { reclaimRuns } from "../../../src/store/postgres/claim/reclaim.js";
 import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
 import { endCrashedTask } from "../../../src/store/postgres/claim/reclaimed.js";
+import { refusedCommits } from "../../../src/store/postgres/claim/refused-commits.js";
 import { renewClaims } from "../../../src/store/postgres/claim/renew-claims.js";
 import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
 import { columnsFor, gatherEvents } from "../../../src/store/postgres/event/debounce-events.js";
@@ -41,14 +41,16 @@ import type { Groups } from "../../../src/store/postgres/run/groups.js";
 import {
   insertKeyedRuns,
   insertKeyedRunsAgain,
+  KEYED_RUNS,
+} from "../../../src/store/postgres/run/insert-keyed-runs.js";
+import {
   insertLimitedRuns,
   insertRuns,
-  KEYED_RUNS,
   LIMITED_RUNS,
-  limitColumnsOf,
   type PlacedRun,
   RUNS,
 } from "../../../src/store/postgres/run/insert-runs.js";
+import { limitColumnsOf } from "../../../src/store/postgres/run/limited-runs.js";
 import { nextDue } from "../../../src/store/postgres/run/next-due.js";
 import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
 import { retryRuns } from "../../../src/store/postgres/run/retry-runs.js";

@@ -4,8 +4,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { claimRuns } from "../../../src/store/postgres/claim/claim-runs.js";
+import { commitRunsAndMore } from "../../../src/store/postgres/claim/commit.js";
 import { commitAndMoreColumns, refusedColumns } from "../../../src/store/postgres/claim/commit-columns.js";
-import { commitRunsAndMore, refusedCommits } from "../../../src/store/postgres/claim/commit-sql.js";
+import { refusedCommits } from "../../../src/store/postgres/claim/refused-commits.js";
 import { dialect } from "../../../src/store/postgres/connection/dialect.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
 import { describeWithOlderServer, type OlderServer, olderServer } from "../../harness/older-server.js";

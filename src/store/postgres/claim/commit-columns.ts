@@ -13,7 +13,8 @@ import type { Commit } from "../../contract/run/runs.js";
 import { bigint, bool, type Columns, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import { limitColumns } from "../limit/limit-columns.js";
 import type { Groups } from "../run/groups.js";
-import { LIMITED, type PlacedRun, RUN } from "../run/insert-runs.js";
+import { type PlacedRun, RUN } from "../run/insert-runs.js";
+import { LIMITED } from "../run/limited-runs.js";
 import { changeOf, type RowChange } from "./encode-effect.js";
 
 interface FencedCommit {

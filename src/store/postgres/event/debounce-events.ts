@@ -20,16 +20,9 @@ import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { ENDED } from "../run/ended-states.js";
 import type { Groups } from "../run/groups.js";
-import {
-  insert,
-  intoRuns,
-  LIMITED,
-  limitColumnsOf,
-  limitParts,
-  type PlacedRun,
-  place,
-  RUN,
-} from "../run/insert-runs.js";
+import { insert } from "../run/insert-batch.js";
+import { intoRuns, type PlacedRun, place, RUN } from "../run/insert-runs.js";
+import { LIMITED, limitColumnsOf, limitParts } from "../run/limited-runs.js";
 
 interface GatheringRun extends PlacedRun {
   readonly ticket: DebounceTicket;

@@ -12,7 +12,8 @@ import { oneOf, rowset, text, uuid } from "../connection/rowset.js";
 import { leaveWake, type WakeSender, wakeBehind } from "../connection/wake-sender.js";
 import { type KeyedRun, keyHash } from "../key/run-keys.js";
 import type { Groups } from "../run/groups.js";
-import { insert, intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
+import { insert } from "../run/insert-batch.js";
+import { intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
 import { EVENT, groupOf, match, type SubscriptionRow, subscriptionOf } from "./subscriptions.js";
 
 const EVENTS = rowset<EventToStart>()({

@@ -20,7 +20,7 @@ import { reconcile } from "../task/reconcile-tasks.js";
 import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import type { Groups } from "./groups.js";
-import { insert } from "./insert-runs.js";
+import { insert } from "./insert-batch.js";
 import { count, get, list } from "./list-runs.js";
 import { next } from "./next-due.js";
 import { pause, resume } from "./pause-run.js";

@@ -11,14 +11,9 @@ import type { KeyedRun } from "../key/run-keys.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import type { Groups } from "../run/groups.js";
-import {
-  AFTER_LIMITED_KEYED_RUNS,
-  keyedParts,
-  LIMITED_KEYED_RUNS,
-  limitColumnsOf,
-  type PlacedRun,
-  place,
-} from "../run/insert-runs.js";
+import { AFTER_LIMITED_KEYED_RUNS, keyedParts, LIMITED_KEYED_RUNS } from "../run/insert-keyed-runs.js";
+import { type PlacedRun, place } from "../run/insert-runs.js";
+import { limitColumnsOf } from "../run/limited-runs.js";
 
 /** One row per run: the schedule that it belongs to. */
 const SCHEDULES_OF_RUNS = rowset<string>()({ schedule_id: uuid((id) => id) });

@@ -1,0 +1,121 @@
+// What a session asks the store, repeated until the answer is known or the claim is lost.
+
+import type { Payload } from "../kernel/codec/payload.js";
+import { tamed } from "../kernel/codec/stored-error.js";
+import { ClaimLost } from "../kernel/run/claim.js";
+import { sleep } from "../kernel/world.js";
+import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
+import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
+import type { ClaimedRun } from "../store/contract/run/runs.js";
+import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
+import type { NodeParts } from "./node-parts.js";
+
+/** How long to wait before a commit whose outcome is unknown is sent again. */
+const UNKNOWN_DELAY_MS = 200;
+/** A call that the store refuses is repeated less and less often: an operator has to fix the cause. */
+const LONGEST_HOLD_MS = 2_000;
+
+export interface StoreCallsOptions extends Pick<NodeParts, "store" | "world" | "bus"> {
+  readonly run: ClaimedRun;
+}
+
+export abstract class StoreCalls {
+  readonly run: ClaimedRun;
+  readonly world: NodeParts["world"];
+  readonly bus: NodeParts["bus"];
+  protected readonly store: NodeParts["store"];
+  protected readonly lost = new AbortController();
+
+  constructor({ run, store, world, bus }: StoreCallsOptions) {
+    this.run = run;
+    this.store = store;
+    this.world = world;
+    this.bus = bus;
+  }
+
+  /** Aborts when the claim is lost: nothing more can be written. */
+  get signal(): AbortSignal {
+    return this.lost.signal;
+  }
+
+  /** The claim is lost: nothing more is asked. */
+  abstract lose(): void;
+
+  /** A part of the current generation's log: `limit` entries behind `after`. */
+  async entries(after: number, limit: number): Promise<readonly JournalEntry[]> {
+    const page = await this.held("read", () => this.store.journal.read(this.run.runId, { after, limit }));
+    // A failover has lost the run itself, after it was granted.
+    if (!page) throw new ClaimLost(this.run);
+    return page.entries;
+  }
+
+  /** The log of another run, in its current generation; null when there is none. */
+  journalOf(runId: string): Promise<JournalPage | null> {
+    return this.held("read", () => this.store.journal.read(runId));
+  }
+
+  unread(): Promise<readonly Message[]> {
+    return this.held("unread", () => this.store.inbox.unread(this.run.runId));
+  }
+
+  /**
+   * The result or error of a run that ended in `state`: the payload of its last entry. The run may have been retried since: then that
+   * entry is further back, or belongs to an earlier generation, and null is returned.
+   */
+  endOf(runId: string, state: string): Promise<Payload | null> {
+    return this.held("read", () => this.#endOf(runId, state));
+  }
+
+  async #endOf(runId: string, state: string): Promise<Payload | null> {
+    const record = await this.store.runs.get(runId);
+    const last = record && (await this.store.journal.read(runId, { after: record.seq - 1 }));
+    const ending = last?.entries.at(-1);
+    if (!ending || ending.kind === state) return ending?.payload ?? null;
+    const log = await this.store.journal.read(runId);
+    return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
+  }
+
+  /** Single entries of other runs: what they were started with, or ended with. What came with the claim is not asked for. */
+  async peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
+    const known = wanted.flatMap(({ runId, what }) =>
+      this.run.given.filter((given) => given.runId === runId && given.what === what),
+    );
+    return known.length === wanted.length ? known : this.held("peek", () => this.store.journal.peek(wanted));
+  }
+
+  /** Cancels tasks of this run. Returns how many are still running and were asked to stop. */
+  cancelTasks(reason: string): Promise<number> {
+    return this.held("cancelTasks", () => this.store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
+  }
+
+  /** Whether a cancel or a pause is in the inbox. */
+  async isAskedToStop(): Promise<boolean> {
+    return (await this.unread()).some(isStopRequest);
+  }
+
+  /** Repeats a call while the store is unavailable or refuses it: whether a write was done is unknown, and it may be repeated. */
+  protected async held<T>(during: string, ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      if (this.signal.aborted) throw this.signal.reason;
+      try {
+        return await ask();
+      } catch (error) {
+        const { code } = tamed(error) as { code?: unknown };
+        // Proven: what still runs in parallel must stop, too.
+        if (code === "CLAIM_LOST") this.lose();
+        if (!isStoreTrouble(error)) throw error;
+        await this.holdOut(during, error, tries);
+      }
+    }
+  }
+
+  /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
+  async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
+    const { code } = error as { code?: unknown };
+    // The call to an absent store was already repeated with pauses; one that refuses at once must not be called in a loop.
+    const growth = code === "STORE_UNAVAILABLE" ? 1 : 2 ** (tries - 1);
+    const delayMs = Math.min(UNKNOWN_DELAY_MS * growth, LONGEST_HOLD_MS);
+    this.bus.emit("store.trouble", { runId: this.run.runId, during, code: troubleCode(error), tries, delayMs, error });
+    await sleep(this.world, delayMs, signal);
+  }
+}

@@ -1,0 +1,73 @@
+// The base of the calls that a context makes: what identifies one, and how it writes its entries.
+
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import type { Effect } from "../kernel/run/effect.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Call } from "./call.js";
+import type { CallId } from "./recorded.js";
+import type { Replay } from "./replay.js";
+
+export interface CallOptions {
+  readonly id: CallId;
+  readonly name: string;
+  readonly key: string;
+  readonly replay: Replay;
+  readonly codecs: Codecs;
+  readonly reject: (error: unknown) => void;
+}
+
+export abstract class RecordedCall<Options extends CallOptions> implements Call {
+  readonly id: CallId;
+  started = false;
+  running = false;
+  deadline: number | null = null;
+  protected readonly options: Options;
+
+  constructor(options: Options) {
+    this.id = options.id;
+    this.options = options;
+  }
+
+  abstract get title(): string;
+  abstract start(): void;
+  abstract expire(): void;
+  abstract deliver(entry: JournalEntry): void;
+
+  /** The call is at work until `writing` has ended; a failure ends the session. */
+  protected whileRunning<T>(writing: Promise<T>, onWritten: (written: T) => void): void {
+    const { replay } = this.options;
+    this.running = true;
+    writing.then(
+      (written) => {
+        this.running = false;
+        onWritten(written);
+        replay.wake();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  /** Writes an entry of this call, together with other effects before and after it. */
+  protected async write(
+    kind: string,
+    payload: Payload,
+    ahead: readonly Effect[] = [],
+    along: readonly Effect[] = [],
+  ): Promise<JournalEntry> {
+    const { replay, name, key } = this.options;
+    const entry: Effect = { kind: "append", entry: { kind, name, key, payload } };
+    const { seq } = await replay.session.commit([...ahead, entry, ...along]);
+    return this.entry(seq - along.length, kind, payload);
+  }
+
+  /** As the journal has it. */
+  protected entry(seq: number, kind: string, payload: Payload): JournalEntry {
+    const { replay, name, key } = this.options;
+    return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
+  }
+
+  protected end(entry: JournalEntry): void {
+    this.options.replay.ended({ id: this.id, entry });
+  }
+}
