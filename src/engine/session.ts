@@ -186,6 +186,11 @@ export class Session extends StoreCalls {
     this.#wake();
   }
 
+  /** The claim is held as far as this process knows. */
+  get isSure(): boolean {
+    return !this.workSignal.aborted && !this.inDoubt;
+  }
+
   /** Resolves at once while the claim is held as far as this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async sure(): Promise<void> {
     while (!this.workSignal.aborted && this.inDoubt) await this.changed();

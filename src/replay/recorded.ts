@@ -5,8 +5,9 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 /** A call's identity: kind, name and key. A recorded call is never made again. */
 export type CallId = string;
 
+/** The length keeps two names apart that continue in their keys. Computed for every call and every recorded entry. */
 export function callId(kind: string, name: string, key: string): CallId {
-  return JSON.stringify([kind, name, key]);
+  return `${kind} ${name.length} ${name} ${key}`;
 }
 
 /** An entry that ends a call: the call it names or, for a signal, the first open wait for it. */

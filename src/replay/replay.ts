@@ -70,6 +70,8 @@ export class Replay {
   readonly #historyLimit: number;
   readonly #atWork: boolean;
   #wake: (() => void) | null = null;
+  /** Something changed since the function was last found idle. */
+  #isWoken = false;
 
   constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
     const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
@@ -115,10 +117,10 @@ export class Replay {
   }
 
   /** Calls a step's work and marks the calls it makes until its first await. */
-  inStep<T>(work: () => T): T {
+  inStep<Info, Tx, T>(work: (info: Info, tx: Tx) => T, info: Info, tx: Tx): T {
     this.#inStep = true;
     try {
-      return work();
+      return work(info, tx);
     } finally {
       this.#inStep = false;
     }
@@ -163,6 +165,7 @@ export class Replay {
 
   /** Writers in one batch resume in any order; the function receives endings in journal order. */
   #keep(ending: Ending): void {
+    if (this.#undelivered.size === 0) return void this.#undelivered.add(ending);
     const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);
     for (const one of later) this.#undelivered.delete(one);
     for (const one of [ending, ...later]) this.#undelivered.add(one);
@@ -220,6 +223,7 @@ export class Replay {
   async #loop(mail: Mail): Promise<SessionOutcome> {
     for (;;) {
       await this.#untilIdle();
+      this.#isWoken = false;
       const outcome = this.#judge();
       if (outcome) return outcome;
       // First, because the store's last answer may have brought a request to stop.
@@ -227,7 +231,10 @@ export class Replay {
         await mail.take();
         continue;
       }
-      if (this.#startCalls() || this.#expireCalls()) continue;
+      if (!this.session.stopping) {
+        this.#startCalls();
+        this.#expireCalls();
+      }
       if (!this.#busy()) {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
         // at once.
@@ -239,16 +246,21 @@ export class Replay {
     }
   }
 
-  /** Delivers endings one turn apart until the function makes no more calls. */
+  /**
+   * Delivers endings one turn apart until the function makes no more calls. The ending of the only open call is delivered at once:
+   * no other one can come in the same batch. With nothing left to deliver, calls that come a turn later are made a turn later.
+   */
   async #untilIdle(): Promise<void> {
+    let isOnly = this.#open.size === 1 && this.#undelivered.size === 1;
     for (;;) {
       const before = this.#asked;
-      await this.session.world.turn();
+      if (!isOnly) await this.session.world.turn();
+      isOnly = false;
       if (this.#failure) throw this.#failure.error;
       if (this.session.signal.aborted) throw this.session.signal.reason;
       const next = this.#deliverable();
       if (next) this.#tell(next);
-      else if (this.#asked === before) return;
+      else if (this.#asked === before || this.#undelivered.size === 0) return;
     }
   }
 
@@ -290,10 +302,10 @@ export class Replay {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
-    const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
-    if (missing.length > 0 && !this.#elsewhere()) {
+    if (this.#undelivered.size > 0 && !this.#elsewhere()) {
+      const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
-      return { kind: "mismatch", missing, asked };
+      if (missing.length > 0) return { kind: "mismatch", missing, asked };
     }
     // A task has only its result, which a release would lose.
     // A step that the function did not wait for still runs: the next holder could start it a second time.
@@ -309,31 +321,29 @@ export class Replay {
     return [...this.#undelivered].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
   }
 
-  #startCalls(): boolean {
-    if (this.session.stopping) return false;
-    const fresh = [...this.#open].filter((call) => !call.started);
-    for (const call of fresh) call.start();
-    return fresh.length > 0;
+  #startCalls(): void {
+    for (const call of this.#open) if (!call.started) call.start();
   }
 
   /** A stopping node leaves expired calls to the next holder: a step would count another attempt. */
-  #expireCalls(): boolean {
-    if (this.session.stopping) return false;
-    const now = this.session.databaseNow();
-    const due = [...this.#open].filter(({ deadline, running }) => !running && deadline !== null && deadline <= now);
-    for (const call of due) call.expire();
-    return due.length > 0;
+  #expireCalls(): void {
+    for (const call of this.#open) {
+      if (!call.running && call.deadline !== null && call.deadline <= this.session.databaseNow()) call.expire();
+    }
   }
 
-  async #untilChange(): Promise<void> {
-    const wakeAt = this.#wakeAt();
-    let cancel = () => {};
-    await new Promise<void>((resolve) => {
+  #untilChange(): Promise<void> {
+    return new Promise((resolve) => {
       this.#wake = resolve;
+      if (this.#isWoken) return this.wake();
+      const wakeAt = this.#wakeAt();
       if (wakeAt === null) return;
-      cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);
+      const cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
     });
-    cancel();
   }
 
   /**
@@ -346,16 +356,17 @@ export class Replay {
 
   /** Whether this process is working for the run: a step or a write. */
   #busy(): boolean {
-    return [...this.#open].some((call) => call.started && call.running);
+    for (const call of this.#open) if (call.started && call.running) return true;
+    return false;
   }
 
   #wakeAt(forTimeout = true): number | null {
     // A call that is writing its expiry has no deadline left: waiting for it would become a loop of short sleeps.
-    const deadlines = [...this.#open].flatMap((call) =>
-      call.running || this.session.stopping ? [] : (call.deadline ?? []),
-    );
-    if (forTimeout && this.#deadline !== null) deadlines.push(this.#deadline);
-    return deadlines.length > 0 ? Math.min(...deadlines) : null;
+    let nearest = (forTimeout ? this.#deadline : null) ?? Number.POSITIVE_INFINITY;
+    for (const { running, deadline } of this.#open) {
+      if (!running && deadline !== null && !this.session.stopping) nearest = Math.min(nearest, deadline);
+    }
+    return nearest === Number.POSITIVE_INFINITY ? null : nearest;
   }
 
   /** How many children must end before waking is useful: all of a group, otherwise one. */
@@ -366,6 +377,7 @@ export class Replay {
 
   /** A call has changed: look again. */
   wake(): void {
+    this.#isWoken = true;
     this.#wake?.();
     this.#wake = null;
   }

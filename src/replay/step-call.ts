@@ -57,14 +57,14 @@ const LONGEST_LINGER_MS = 5_000;
 
 export interface StepCallOptions extends CallOptions {
   readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
-  readonly timeoutMs?: number | null;
+  readonly timeoutMs?: number | null | undefined;
   /** Recorded before it runs, and never run again once begun. */
-  readonly atMostOnce?: boolean;
+  readonly atMostOnce?: boolean | undefined;
   /** A result that arrives after the abort counts. */
-  readonly finishOnAbort?: boolean;
+  readonly finishOnAbort?: boolean | undefined;
   readonly policy: RetryPolicy;
   /** Which errors are worth another attempt. */
-  readonly retryIf?: (error: unknown) => boolean;
+  readonly retryIf?: ((error: unknown) => boolean) | undefined;
   /** Turns the last failure into a result; undefined keeps the failure. */
   readonly rescue?: (error: StoredError) => unknown;
   /** Effects written in the same commit, before the step's entry. */
@@ -144,30 +144,33 @@ export class StepCall extends RecordedCall<StepCallOptions> {
       await this.#write(`${kind}.begun`, codecs.encode(null));
     }
     // A node that could not renew its lease starts nothing new: another node may already have done it.
-    await replay.session.sure();
+    if (!replay.session.isSure) await replay.session.sure();
     replay.throwIfOver();
     replay.gate.expectOpen();
     const { bus, world } = replay.session;
     const facts = this.#facts();
     const startedAt = world.monotonicNow();
     if (facts) bus.emit("step.started", facts);
-    const result = await this.#heldAttempt(this.#failures + 1, atMostOnce);
+    let result = await this.#attempt(this.#failures + 1);
+    if ("error" in result && !atMostOnce && isStoreTrouble(result.error))
+      result = await this.#attemptAgain(result.error);
     if ("error" in result) return this.#failed(result, facts);
     this.end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
   }
 
   /** A store failure inside the step's function is not the step's failure: the attempt is repeated and counts once. */
-  async #heldAttempt(attempt: number, atMostOnce: boolean): Promise<Attempted> {
+  async #attemptAgain(trouble: unknown): Promise<Attempted> {
     const { replay } = this.options;
     const { session } = replay;
-    for (let tries = 1; ; tries++) {
-      const result = await this.#attempt(attempt);
-      if (!("error" in result) || atMostOnce || !isStoreTrouble(result.error)) return result;
+    for (let error = trouble, tries = 1; ; tries++) {
       if (session.stopping) throw new NodeStopping();
-      await session.holdOut(this.title, result.error, tries, session.workSignal);
+      await session.holdOut(this.title, error, tries, session.workSignal);
       await session.sure();
       replay.throwIfOver();
+      const result = await this.#attempt(this.#failures + 1);
+      if (!("error" in result) || !isStoreTrouble(result.error)) return result;
+      error = result.error;
     }
   }
 
@@ -227,7 +230,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
       replay.gate.expectOpen();
-      const working = (async () => replay.inStep(() => work(info, tx)))();
+      const working = replay.inStep(work, info, tx);
       const value = await (late ? Promise.race([working, late.over]) : working);
       // Aborted work may return a partial result: the next holder repeats it in full.
       if (!finishOnAbort) this.#expectWanted();
