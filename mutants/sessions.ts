@@ -99,8 +99,8 @@ export const sessions: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/step-call.ts",
-        find: "atMostOnce || !isStoreTrouble(result.error)) return result;",
-        put: "atMostOnce || attempt > 0) return result;",
+        find: "!atMostOnce && isStoreTrouble(result.error))",
+        put: "!atMostOnce && false)",
       },
     ],
     killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step with an error of the store" }],
