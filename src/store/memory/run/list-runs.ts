@@ -1,7 +1,7 @@
 // Reads runs for people: one, a page of them, or their number per state.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
-import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
+import type { RunFilter, RunPage, RunRecord, RunStore } from "../../contract/run/runs.js";
 import { compareText } from "../table/compare-text.js";
 import { toMs } from "../table/micros.js";
 import type { RunRow } from "../table/rows.js";
@@ -10,12 +10,12 @@ import { deferralOf } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { misfitOf } from "./misfits.js";
 
-export function getRun(tables: Tables, runId: string): RunRecord | null {
+function getRun(tables: Tables, runId: string): RunRecord | null {
   const row = tables.runs.get(runId);
   return row ? runRecord(tables, row) : null;
 }
 
-export function listRuns(
+function listRuns(
   tables: Tables,
   filter: RunFilter,
   page: { readonly limit: number; readonly before?: string },
@@ -29,7 +29,7 @@ export function listRuns(
   return { runs, next };
 }
 
-export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
+function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
   const counts: Partial<Record<RunState, number>> = {};
   for (const row of tables.runs.values()) {
     if (matches(row, filter)) counts[row.state] = (counts[row.state] ?? 0) + 1;
@@ -78,5 +78,13 @@ export function runRecord(tables: Tables, row: RunRow): RunRecord {
     createdAt: toMs(row.createdAtUs),
     endedAt: toMs(row.endedAtUs),
     archivedAt: toMs(row.archivedAtUs),
+  };
+}
+
+export function memoryRecords(tables: Tables): Pick<RunStore, "get" | "list" | "count"> {
+  return {
+    get: async (runId) => getRun(tables, runId),
+    list: async (filter, page) => listRuns(tables, filter, page),
+    count: async (filter) => countRuns(tables, filter),
   };
 }

@@ -16,10 +16,10 @@ import { taskOperations } from "../task/task-operations.js";
 import { cancelRun } from "./cancel-run.js";
 import { groupIds, limitsOf } from "./group-ids.js";
 import { insertRuns } from "./insert-runs.js";
-import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { memoryRecords } from "./list-runs.js";
 import { nextDue } from "./next-due.js";
 import { othersRuns } from "./others-runs.js";
-import { archiveRuns, pruneRuns } from "./retain-runs.js";
+import { memoryRetention } from "./retain-runs.js";
 import { busyRuns, leaveTasks, retryRuns } from "./retry-runs.js";
 import { unansweredIn } from "./stop-requests.js";
 import { transact } from "./transact.js";
@@ -71,13 +71,10 @@ export function memoryRuns(
       return answer;
     },
     ...taskOperations(tables, listeners, withWakes, admit),
-    get: async (runId) => getRun(tables, runId),
+    ...memoryRecords(tables),
     glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
     claims: async (runId, { limit }) => readClaims(tables, runId, limit),
-    list: async (filter, page) => listRuns(tables, filter, page),
-    count: async (filter) => countRuns(tables, filter),
-    archive: async (options) => archiveRuns(tables, options),
-    prune: async (options) => pruneRuns(tables, options),
+    ...memoryRetention(tables),
     nextDue: async (groupIds) => nextDue(tables, groupIds),
     retry: async (runIds, options) => {
       // Runs that waited for a slot of these tasks get it before the run itself waits in line again.

@@ -46,7 +46,11 @@ interface Row {
   by: Holder | null;
 }
 
-export async function claims(db: Database, runId: string, limit: number): Promise<readonly ClaimRecord[]> {
+async function claims(
+  db: Database,
+  runId: string,
+  { limit }: { readonly limit: number },
+): Promise<readonly ClaimRecord[]> {
   if (limit < 1) return [];
   const rows = await db.run<Row>(readClaims, [runId, limit]);
   return rows.map(({ epoch, outcome, at, holder, by }) => {
@@ -54,3 +58,5 @@ export async function claims(db: Database, runId: string, limit: number): Promis
     return { epoch: Number(epoch), holder, reclaimed };
   });
 }
+
+export const claimReads = { claims };

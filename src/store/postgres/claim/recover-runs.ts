@@ -65,7 +65,7 @@ interface OrphanRow {
   expired_for_ms: number;
 }
 
-export async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
+async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
   const { env, stack, staleMs, limit, after } = filter;
   if (limit < 1) return [];
   const rows = await db.run<OrphanRow>(findOrphans, [staleMs, env ?? null, stack ?? null, after ?? null, limit]);
@@ -87,7 +87,7 @@ export async function orphans(db: Database, filter: OrphanFilter): Promise<reado
   }));
 }
 
-export async function recover(
+async function recover(
   db: Database,
   decisions: readonly RecoveryDecision[],
   { staleMs }: { readonly staleMs: number },
@@ -97,3 +97,5 @@ export async function recover(
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows, null);
 }
+
+export const recovery = { orphans, recover };

@@ -107,7 +107,7 @@ interface Row {
   told: string | null;
 }
 
-export async function admit(db: Database, whom: Admission): Promise<number> {
+async function admit(db: Database, whom: Admission): Promise<number> {
   if ("runIds" in whom) {
     return admitAlong(db, whom.runIds);
   }
@@ -146,3 +146,5 @@ async function settle(db: Database, rows: readonly Row[]): Promise<number> {
 export async function admitAfter(db: Database, runIds: readonly string[]): Promise<void> {
   if (runIds.length > 0) await admit(db, { runIds }).catch(() => {});
 }
+
+export const admissions = { admit };

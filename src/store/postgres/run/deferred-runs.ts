@@ -82,7 +82,10 @@ interface ExpiredRow {
   notified: string | null;
 }
 
-export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
+async function expireDeferred(
+  db: Database,
+  { env, limit }: { readonly env: string; readonly limit: number },
+): Promise<readonly ExpiredRun[]> {
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const parents = rows.flatMap((row) => row.notified ?? []);
@@ -118,7 +121,7 @@ where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or 
 order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C"`,
 );
 
-export async function unservedGroups(
+async function unservedGroups(
   db: Database,
   query: StackQuery,
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
@@ -135,7 +138,9 @@ const keyOfRun = statement(
 select k.scope, k.key from ${s}.runs r join ${s}.run_keys k on k.hash = r.key_hash and k.run_id = r.id where r.id = $1`,
 );
 
-export async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {
+async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {
   const [row] = await db.run<{ scope: string; key: string }>(keyOfRun, [runId]);
   return row ?? null;
 }
+
+export const deferrals = { expireDeferred, unservedGroups, keyOf };

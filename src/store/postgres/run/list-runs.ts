@@ -140,23 +140,19 @@ select count(*)::int as n from (
   samples: { troubled: FILTERS["troubled"]!, archived: FILTERS["archived"]! },
 });
 
-export async function get(db: Database, runId: string): Promise<RunRecord | null> {
+async function get(db: Database, runId: string): Promise<RunRecord | null> {
   const [row] = await db.run<Row>(getRun, [runId]);
   return row ? recordOf(row) : null;
 }
 
-export async function list(
-  db: Database,
-  filter: RunFilter,
-  page: { limit: number; before?: string },
-): Promise<RunPage> {
+async function list(db: Database, filter: RunFilter, page: { limit: number; before?: string }): Promise<RunPage> {
   const { limit } = page;
   const rows = await db.runQuery<Row, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
   const runs = rows.slice(0, limit).map(recordOf);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
 }
 
-export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
+async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
   const rows = await db.runWhole<{ state: RunState; n: number }, RunFilter>(countRuns, filter);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
@@ -247,3 +243,5 @@ function recordOf(row: Row): RunRecord {
     archivedAt: row.archived_at,
   };
 }
+
+export const records = { get, list, count };

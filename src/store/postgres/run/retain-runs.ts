@@ -97,12 +97,14 @@ export const pruneRuns = statement("prune_runs", "Removes runs that ended a give
 select id from gone`;
 });
 
-export async function archive(db: Database, age: Age): Promise<number> {
+async function archive(db: Database, age: Age): Promise<number> {
   const { env, endedBeforeMs, limit } = age;
   return limit < 1 ? 0 : (await db.run(archiveRuns, [env, endedBeforeMs, limit])).length;
 }
 
-export async function prune(db: Database, age: Age): Promise<number> {
+async function prune(db: Database, age: Age): Promise<number> {
   const { env, endedBeforeMs, limit } = age;
   return limit < 1 ? 0 : (await db.run(pruneRuns, [env, endedBeforeMs, limit])).length;
 }
+
+export const retention = { archive, prune };

@@ -96,10 +96,7 @@ interface Row extends MisfitReviewed {
   state: string;
 }
 
-export async function reviewMisfits(
-  db: Database,
-  { env, limit, newcomer }: MisfitReview,
-): Promise<readonly MisfitReviewed[]> {
+async function reviewMisfits(db: Database, { env, limit, newcomer }: MisfitReview): Promise<readonly MisfitReviewed[]> {
   if (limit < 1) return [];
   const rows = await (newcomer === undefined
     ? db.run<Row>(reviewDue, [env, limit])
@@ -111,3 +108,5 @@ export async function reviewMisfits(
   );
   return rows.map(({ runId, program, outcome }) => ({ runId, program, outcome }));
 }
+
+export const reviews = { reviewMisfits };

@@ -11,7 +11,7 @@ const reconcileTasks = statement(
   ({ schema: s }) => `select id, claim_group, state, repaired from ${s}.reconcile_tasks($1::text, $2::text)`,
 );
 
-export async function reconcile(
+async function reconcile(
   db: Database,
   { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
 ): Promise<Reconciled> {
@@ -27,3 +27,5 @@ export async function reconcile(
   );
   return { replayed: repaired.length, skipped: rows.length - repaired.length };
 }
+
+export const reconciliation = { reconcile };
