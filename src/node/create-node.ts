@@ -43,7 +43,7 @@ import { subscriptionsOf } from "../trigger/subscription.js";
 import { deriveBuild } from "./derive-build.js";
 import { type DynamicOptions, type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
-import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
+import { type NodeEvents, type NodeInfo, nodeTelemetry, storeOfNode } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
@@ -95,7 +95,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
     const read = readNodeOptions(options);
-    const { store, programs: listed, codecs, bus, logger } = options;
+    const { programs: listed, codecs, bus, logger } = options;
     const { flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
     const programs = definitionsOf(listed);
     this.#settings = read.settings;
@@ -109,6 +109,7 @@ export class Node implements AsyncDisposable {
     const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
+    const store = storeOfNode(options.store, this.#info, this.#bus, world);
     const modes = new Modes();
     const expiresInMs = read.deferredExpiryMs;
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });

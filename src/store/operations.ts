@@ -84,12 +84,11 @@ export function mapOperations(make: (name: OperationName, operation: AnyOperatio
   return store as unknown as Store;
 }
 
-/** One method of a store, by its name. */
+/** One method of a store, by its name; found when it is called, so that a method replaced in a test is called as well. */
 export function methodOf(store: Store, name: OperationName): Method {
-  const [part, verb] = name.split(".") as [keyof Store, string | undefined];
-  if (verb === undefined) return (store[part] as Method).bind(store);
-  const of = store[part] as unknown as Record<string, Method>;
-  return of[verb]!.bind(of);
+  const [part, verb = part] = name.split(".") as [keyof Store, string | undefined];
+  const of = (verb === part ? store : store[part]) as unknown as Record<string, Method>;
+  return (...args) => of[verb]!(...args);
 }
 
 function isOperation(one: object): one is AnyOperation {

@@ -8,7 +8,7 @@ import type { RunCommits } from "../../contract/claim/commits.js";
 import type { RunRecovery } from "../../contract/claim/recovery.js";
 import { CHANGES, MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
 import { checkDelay, checkLimit, checkName, checkText, checkUuid, optional } from "../value.js";
-import { checkClaim, commitChecker } from "./commit.js";
+import { checkClaim, checkedTransact, commitChecker } from "./commit.js";
 import { checkDecisions, checkOrphanFilter } from "./recovery.js";
 
 const claims = {
@@ -26,6 +26,7 @@ const claims = {
     ...CHANGES,
     changes: "leases: longer, and the node's last sign of life",
     repeated: false,
+    skipsLocked: true,
     check: (_claims, leaseMs) => checkDelay("leaseMs", leaseMs),
     // What is no claim at all is held by no node.
     each: { checker: () => (claim) => checkClaim("claim", claim), refused: () => ({ outcome: "lost" }) },
@@ -47,6 +48,7 @@ const commits = {
   commit: {
     ...CHANGES,
     changes: "all that a holder writes, under its fence",
+    skipsLocked: true,
     each: { checker: commitChecker, refused: (_, error) => ({ outcome: "refused", error }) },
     batch: {
       ...MOST_AT_ONCE,
@@ -57,6 +59,7 @@ const commits = {
     ...CHANGES,
     changes: "the caller's rows, and the commit of its step, in one transaction",
     callsBack: true,
+    around: checkedTransact,
   },
 } satisfies OperationsOf<RunCommits>;
 

@@ -3,7 +3,8 @@
 import { InvalidInput } from "../../../kernel/error.js";
 import { problemOfEffects } from "../../../kernel/run/check-commit.js";
 import { EFFECTS, type Effect, type EnqueueEffect } from "../../../kernel/run/effect.js";
-import type { Commit } from "../../contract/claim/commits.js";
+import type { Commit, CommitAnswer, RunCommits } from "../../contract/claim/commits.js";
+import type { Transaction } from "../../contract/transaction.js";
 import { checkInteger, checkObject, checkOneOf, checkUuid, type Problem } from "../value.js";
 import { checkEffect } from "./effect-checks.js";
 
@@ -89,4 +90,24 @@ function checkOnce(path: string, name: string, seen: Set<string>): Problem {
   if (seen.has(name)) return new InvalidInput(path, "is listed twice in this commit");
   seen.add(name);
   return null;
+}
+
+/** Its commit is known only when the work is done: thrown inside, it undoes the transaction, and is answered here. */
+export function checkedTransact(transact: RunCommits["transact"]): RunCommits["transact"] {
+  return async (work) => {
+    let refused: CommitAnswer | null = null;
+    const checkedWork = async (tx: Transaction): Promise<Commit> => {
+      const commit = await work(tx);
+      const error = commitChecker()(commit);
+      if (!error) return commit;
+      refused = { outcome: "refused", error };
+      throw error;
+    };
+    try {
+      return await transact(checkedWork);
+    } catch (error) {
+      if (refused !== null) return refused;
+      throw error;
+    }
+  };
 }

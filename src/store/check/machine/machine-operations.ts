@@ -21,6 +21,7 @@ export const MACHINE_OPERATIONS = {
   append: {
     ...CHANGES,
     changes: "events, timers, effects and snapshot of instances",
+    skipsLocked: true,
     each: { checker: appendChecker, refused: (_, error) => ({ outcome: "refused", error }) },
     batch: { ...MOST_AT_ONCE, sizeOf: changeSize, gathers: true },
   },
