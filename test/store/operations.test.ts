@@ -88,7 +88,7 @@ test("a call that is refused whole is rejected, never thrown", async () => {
   const calls: unknown[][] = [];
   const store = checkedStore(echoing(calls));
   await expect(store.runs.wakeParked({ limit: Number.NaN })).rejects.toBeInstanceOf(InvalidInput);
-  await expect((store.runs.claim as Method)(null)).rejects.toBeInstanceOf(TypeError);
+  await expect((store.runs.wakeParked as Method)(null)).rejects.toBeInstanceOf(TypeError);
   expect(await store.runs.get("no id")).toBeNull();
   expect(calls).toEqual([]);
 });

@@ -173,7 +173,7 @@ export async function cancelTasksOf(db: Database, runId: string, request: Reques
   await announceReady(db, ready);
   db.onCalled(requested);
   const woken = [...notified, ...requested];
-  if (woken.length > 0) await wakeRuns(db, woken);
+  await wakeRuns(db, woken);
   await admitAfter(db, left_lines);
   return running;
 }

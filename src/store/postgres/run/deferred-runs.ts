@@ -12,6 +12,7 @@ import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
+import { groupJson } from "./groups.js";
 
 interface Deferral extends NewDeferral {
   readonly run: number;
@@ -89,7 +90,7 @@ async function expireDeferred(
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const parents = rows.flatMap((row) => row.notified ?? []);
-  if (parents.length > 0) await wakeRuns(db, parents);
+  await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),
@@ -110,7 +111,7 @@ const unservedGroupsOf = statement(
   "unserved_groups",
   "Lists groups of other stacks that no live node serves.",
   ({ schema: s, now }) => `
-select g.id, g.env, g.stack, g.queue, g.program, g.version
+select g.id, ${groupJson("g")} as "group"
 from ${s}.claim_groups g
 where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or g.stack = any($3::text[]))
   and exists (select from ${PROGRAMS.from(4).as("p")}
@@ -127,8 +128,7 @@ async function unservedGroups(
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
   const { env, stacks, own, programs } = query;
   const values = [env, own ?? "", stacks, ...PROGRAMS.arrays(programs)];
-  const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, values);
-  return rows.map(({ id, version, ...group }) => ({ id, group: { ...group, version: version || null } }));
+  return db.run<{ id: number; group: RunGroup }>(unservedGroupsOf, values);
 }
 
 const keyOfRun = statement(
