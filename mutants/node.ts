@@ -80,4 +80,34 @@ export const node: readonly Mutant[] = [
     edits: [{ file: "src/client/capable-node.ts", find: "a.version === b.version", put: "true" }],
     killedBy: [{ file: "test/client/capable-node.test.ts" }],
   },
+  {
+    name: "calls of machines are not reported",
+    breaks: "every call of the store is reported",
+    edits: [
+      {
+        file: "src/telemetry/store-calls.ts",
+        find: "if (!listens()) return call(...args);",
+        put: 'if (!listens() || operation.startsWith("machines.")) return call(...args);',
+      },
+    ],
+    killedBy: [{ file: "test/store/operations.test.ts" }],
+  },
+  {
+    name: "calls of the store that fail are not reported",
+    breaks: "every call of the store is reported",
+    edits: [{ file: "src/telemetry/store-calls.ts", find: '(error) => report("failed", error),', put: "() => {}," }],
+    killedBy: [{ file: "test/store/operations.test.ts" }],
+  },
+  {
+    name: "the simulator trusts operations that it does not know",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/simulator/check/applied.ts",
+        find: "  for (const run of history.runs.values()) {\n    const seq",
+        put: "  for (const run of [...history.runs.values()].slice(0, 0)) {\n    const seq",
+      },
+    ],
+    killedBy: [{ file: "test/simulator/checkers.test.ts" }],
+  },
 ];

@@ -27,7 +27,9 @@ export class JournalMoved extends HoldfastError {
   readonly seq: number;
 
   constructor(claim: Claim, expected: number, seq: number) {
-    super(`The journal of run ${claim.runId} is at ${seq}, not at ${expected}. The work ends here; the run continues when its lease has expired.`);
+    super(
+      `The journal of run ${claim.runId} is at ${seq}, not at ${expected}. The work ends here; the run continues when its lease has expired.`,
+    );
     this.seq = seq;
   }
 }

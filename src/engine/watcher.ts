@@ -3,6 +3,7 @@
 import { Loop } from "../kernel/loop.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
+import { originOf } from "../telemetry/store-calls.js";
 
 /** Awaited before each further statement of one look, so that it keeps to the rate, too. */
 export type Pace = () => Promise<void>;
@@ -156,9 +157,10 @@ export class Watcher<Seen> {
 export function sharedBy<T>(make: (store: Store, world: World) => T): (store: Store, world: World) => T {
   const made = new WeakMap<Store, WeakMap<World, T>>();
   return (store, world) => {
-    const known = made.get(store) ?? new WeakMap<World, T>();
-    const value = known.get(world) ?? make(store, world);
-    made.set(store, known.set(world, value));
+    const origin = originOf(store);
+    const known = made.get(origin) ?? new WeakMap<World, T>();
+    const value = known.get(world) ?? make(origin, world);
+    made.set(origin, known.set(world, value));
     return value;
   };
 }

@@ -43,7 +43,7 @@ import { subscriptionsOf } from "../trigger/subscription.js";
 import { deriveBuild } from "./derive-build.js";
 import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
-import { type NodeEvents, nodeTelemetry } from "./node-events.js";
+import { type NodeEvents, nodeTelemetry, storeOfNode } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { workGuard } from "./work-guard.js";
@@ -93,7 +93,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
     const read = readNodeOptions(options);
-    const { store, bus, logger, flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
+    const { bus, logger, flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
     const programs = definitionsOf(options.programs);
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
@@ -108,6 +108,7 @@ export class Node implements AsyncDisposable {
     const { crashLimit, pollMaxMs: lookEveryMs } = settings;
     const who = { identity: this.identity, name, incarnation: this.incarnation };
     const told = nodeTelemetry(who, this.#bus, logger);
+    const store = storeOfNode(options.store, who, this.#bus, world);
     const modes = new Modes();
     const wakeups: NodeWakeups = new Wakeups();
     const shared = { store, world, bus: told, modes, wakeups, settings, env, stack, ...who, build, alone, reclaimer };

@@ -2,8 +2,11 @@
 
 import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";
+import type { World } from "../kernel/world.js";
 import type { MachineEvents } from "../machine/machine-events.js";
+import type { Store } from "../store/contract/store.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
+import { reportedStore, type StoreEvents } from "../telemetry/store-calls.js";
 import type { TriggerEvents } from "../trigger/emit-events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import type { WorkClaimEvents } from "./work-guard.js";
@@ -23,9 +26,9 @@ export interface NodeInfo {
 
 type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents & WorkClaimEvents;
 
-export type NodeEvents = {
-  readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };
-};
+type NodeEventsOf<Events> = { readonly [Name in keyof Events]: Events[Name] & { readonly node: NodeInfo } };
+
+export type NodeEvents = NodeEventsOf<AllEvents & StoreEvents>;
 
 export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<AllEvents> {
   return {
@@ -103,4 +106,13 @@ function logEvent(logger: Logger, name: keyof AllEvents, fields: Readonly<Record
   } catch {
     // There is no other place left to report it.
   }
+}
+
+/** The store as this node calls it. */
+export function storeOfNode(store: Store, node: NodeInfo, bus: Bus<NodeEvents>, world: World): Store {
+  return reportedStore(store, {
+    world,
+    listens: () => bus.listens("store.called"),
+    called: (call) => bus.emit("store.called", { ...call, node }),
+  });
 }

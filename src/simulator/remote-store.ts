@@ -37,7 +37,7 @@ function overLink(link: Link, name: OperationName, operation: AnyOperation): Met
   const apply = database.methodOf(name);
   const applied = async (args: unknown[]): Promise<unknown> => {
     const hears = hearing(link, name, args);
-    const answer = SKIPPING_LOCKED.has(name) ? await unlocked(link, args, apply) : await apply(...args);
+    const answer = operation.skipsLocked ? await unlocked(link, args, apply) : await apply(...args);
     database.onApplied({ op: name, args, answer } as unknown as Applied, link.name);
     hears?.(answer);
     return answer;
@@ -66,8 +66,6 @@ function hearing(link: Link, name: OperationName, [first]: unknown[]): ((answer:
 }
 
 /** Rows that another statement has locked are skipped and answered `busy`, as PostgreSQL's SKIP LOCKED does. */
-const SKIPPING_LOCKED: ReadonlySet<OperationName> = new Set(["runs.renew", "runs.commit", "machines.append"]);
-
 async function unlocked(link: Link, [first, ...rest]: unknown[], apply: Method): Promise<Items> {
   const items = first as Items;
   const locked = link.locked(items.length);

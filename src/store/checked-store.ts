@@ -5,9 +5,7 @@
 import { inBatches } from "../kernel/chunk.js";
 import type { World } from "../kernel/world.js";
 import { callLane } from "./call-lane.js";
-import { commitChecker } from "./check/claim/commit.js";
 import type { Problem } from "./check/value.js";
-import type { Commit, CommitAnswer } from "./contract/claim/commits.js";
 import type { Store } from "./contract/store.js";
 import type { Transaction } from "./contract/transaction.js";
 import { isDataRefused } from "./contract/trouble.js";
@@ -24,8 +22,8 @@ type Send = (items: readonly unknown[]) => Promise<readonly unknown[]>;
 
 export function checkedStore(store: Store, { batchesIn }: CheckedStoreOptions = {}): Store {
   return mapOperations((name, operation) => {
-    const call = methodOf(store, name);
-    if (name === "runs.transact") return checkedTransact(store.runs.transact.bind(store.runs));
+    const method = methodOf(store, name);
+    const call = operation.around?.(method) ?? method;
     return checked(operation, withItems(operation, call as Call, batchesIn)) as Method;
   });
 }
@@ -97,24 +95,4 @@ async function isolate(
     const left = await isolate(items.slice(0, middle), send, each);
     return [...left, ...(await isolate(items.slice(middle), send, each))];
   }
-}
-
-/** Its commit is known only when the work is done: thrown inside, it undoes the transaction, and is answered here. */
-function checkedTransact(transact: Store["runs"]["transact"]): Store["runs"]["transact"] {
-  return async (work) => {
-    let refused: CommitAnswer | null = null;
-    const checkedWork = async (tx: Transaction): Promise<Commit> => {
-      const commit = await work(tx);
-      const error = commitChecker()(commit);
-      if (!error) return commit;
-      refused = { outcome: "refused", error };
-      throw error;
-    };
-    try {
-      return await transact(checkedWork);
-    } catch (error) {
-      if (refused !== null) return refused;
-      throw error;
-    }
-  };
 }

@@ -1,7 +1,8 @@
 // One operation of the store as a value: what it changes, how its arguments are checked, and how calls are batched and repeated.
 //
 // Everything that has to know all operations is derived from these values: the checks in front of every store (checked-store.ts),
-// the simulator's link, the lists of the differential and the unanswered-commit test, and the table in docs/stores.md.
+// the telemetry of a node's calls, the simulator's link, the lists of the differential and the unanswered-commit test, and the
+// table in docs/internals/store-operations.md.
 
 import type { BatchLimits } from "../kernel/chunk.js";
 import type { HoldfastError } from "../kernel/error.js";
@@ -25,6 +26,10 @@ export interface Operation<M extends Method, Tx extends boolean = TakesTx<M>> {
   readonly repeated: boolean;
   /** It takes callbacks, or opens something: not one request with one answer. */
   readonly callsBack?: true;
+  /** Its first argument is a list, and an item whose row another statement has locked is answered `busy`. */
+  readonly skipsLocked?: true;
+  /** Put around the method of a store, for what cannot be checked before the call. */
+  readonly around?: (method: M) => M;
   /** Refuses the whole call: it rejects with the problem. */
   readonly check?: (...args: Parameters<M>) => Problem;
   /** Arguments that nothing stored can match: answered without calling the store. Examined after `check`. */

@@ -1,7 +1,6 @@
 // All operations of the store in one table. The compiler requires a line for each new operation of the contract.
 
 import { CLAIM_OPERATIONS } from "./check/claim/claim-operations.js";
-import { checkClean } from "./check/cleanup.js";
 import { DEFINITION_OPERATIONS } from "./check/definition/definition-operations.js";
 import { EVENT_OPERATIONS } from "./check/event/event-operations.js";
 import { INBOX_OPERATIONS } from "./check/inbox/inbox-operations.js";
@@ -14,7 +13,8 @@ import { RUN_OPERATIONS } from "./check/run/run-operations.js";
 import { SCHEDULE_OPERATIONS } from "./check/schedule/schedule-operations.js";
 import { TASK_OPERATIONS } from "./check/task/task-operations.js";
 import { TIMEOUT_OPERATIONS } from "./check/timeout/timeout-operations.js";
-import { checkLimit } from "./check/value.js";
+import { among, checkDelay, checkLimit, checkText, shape, whole } from "./check/value.js";
+import { CLEAN_PARTS, type CleanRound } from "./contract/cleanup.js";
 import type { Store } from "./contract/store.js";
 import { type AnyOperation, CHANGES, type Method, type OperationName, type StoreOperations } from "./operation.js";
 
@@ -39,15 +39,24 @@ export const OPERATIONS = {
     repeated: false,
     check: ({ limit }) => checkLimit("limit", limit),
   },
-  cleanUp: { ...CHANGES, changes: "rows that are no longer needed: removed", repeated: false, check: checkClean },
+  cleanUp: {
+    ...CHANGES,
+    changes: "rows that are no longer needed: removed",
+    repeated: false,
+    check: whole(
+      shape<CleanRound>("round", {
+        part: among(CLEAN_PARTS),
+        env: checkText,
+        everyMs: checkDelay,
+        keepMs: checkDelay,
+        limit: checkLimit,
+      }),
+    ),
+  },
   close: { changes: null, tx: false, repeated: false, callsBack: true },
 } satisfies StoreOperations;
 
 type Table = typeof OPERATIONS;
-/** Those that change something: the names that tests of writes have to cover. */
-export type ChangingName = {
-  [Name in OperationName]: OperationAt<Name> extends { readonly changes: null } ? never : Name;
-}[OperationName];
 /** Those that are given functions, or open something. */
 export type CallingBackName = {
   [Name in OperationName]: OperationAt<Name> extends { readonly callsBack: true } ? Name : never;
@@ -84,12 +93,11 @@ export function mapOperations(make: (name: OperationName, operation: AnyOperatio
   return store as unknown as Store;
 }
 
-/** One method of a store, by its name. */
+/** One method of a store, by its name; found when it is called, so that a method replaced in a test is called as well. */
 export function methodOf(store: Store, name: OperationName): Method {
-  const [part, verb] = name.split(".") as [keyof Store, string | undefined];
-  if (verb === undefined) return (store[part] as Method).bind(store);
-  const of = store[part] as unknown as Record<string, Method>;
-  return of[verb]!.bind(of);
+  const [part, verb = part] = name.split(".") as [keyof Store, string | undefined];
+  const of = (verb === part ? store : store[part]) as unknown as Record<string, Method>;
+  return (...args) => of[verb]!(...args);
 }
 
 function isOperation(one: object): one is AnyOperation {

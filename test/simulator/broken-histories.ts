@@ -54,6 +54,18 @@ export const LIES: readonly (readonly [invariant: string, lie: string, story: (s
     },
   ],
   [
+    "S8",
+    "an operation without a check of its own that writes to a run",
+    async (s) => {
+      const { id } = await s.insert();
+      const row = s.tables.runs.get(id)!;
+      row.seq++;
+      s.tell({ op: "runs.declare", args: [s.world.token(), []], answer: [] });
+      // Only that operation can be blamed for it.
+      row.seq--;
+    },
+  ],
+  [
     "S3",
     "a waiting run with a token",
     async (s) => {

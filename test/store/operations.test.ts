@@ -3,15 +3,21 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOperations } from "../../scripts/describe-operations.js";
+import { runWatcher } from "../../src/client/run-watcher.js";
 import { InvalidInput } from "../../src/kernel/error.js";
 import type { NewRun } from "../../src/kernel/run/new-run.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import { sleep } from "../../src/kernel/world.js";
+import { createNode } from "../../src/node/create-node.js";
 import type { Link } from "../../src/simulator/link.js";
 import { remoteStore } from "../../src/simulator/remote-store.js";
 import { checkedStore } from "../../src/store/checked-store.js";
 import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/memory-store.js";
 import type { Method } from "../../src/store/operation.js";
 import { mapOperations, methodOf, OPERATIONS_BY_NAME } from "../../src/store/operations.js";
 import { DataRefused } from "../../src/store/postgres/connection/errors.js";
+import { reportedStore, type StoreCall } from "../../src/telemetry/store-calls.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { newRun } from "./scene.js";
 
@@ -41,10 +47,10 @@ test("every operation but those that call back goes over the simulator's link, w
     },
   };
   const remote = remoteStore(link as unknown as Link);
-  for (const [name, { callsBack }] of OPERATIONS_BY_NAME) {
+  for (const [name, { callsBack, skipsLocked }] of OPERATIONS_BY_NAME) {
     const args = [{ incarnation: "i" }, { tx: { query: async () => [] } }, "third"];
     if (callsBack) expect(typeof methodOf(remote, name), name).toBe("function");
-    else if (["runs.renew", "runs.commit", "machines.append"].includes(name)) {
+    else if (skipsLocked) {
       await methodOf(remote, name)([], ...args.slice(1));
     } else expect(await methodOf(remote, name)(...args), name).toEqual(args);
   }
@@ -82,7 +88,7 @@ test("a call that is refused whole is rejected, never thrown", async () => {
   const calls: unknown[][] = [];
   const store = checkedStore(echoing(calls));
   await expect(store.runs.wakeParked({ limit: Number.NaN })).rejects.toBeInstanceOf(InvalidInput);
-  await expect((store.runs.claim as Method)(null)).rejects.toBeInstanceOf(TypeError);
+  await expect((store.runs.wakeParked as Method)(null)).rejects.toBeInstanceOf(TypeError);
   expect(await store.runs.get("no id")).toBeNull();
   expect(calls).toEqual([]);
 });
@@ -126,6 +132,55 @@ test("data that the database refuses is found by halving the call, and its neigh
   const outcomes = (await store.runs.insert(runs)).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(["inserted", "refused", "inserted", "inserted", "inserted"]);
   expect(stored).toEqual(runs.filter((run) => run !== bad).map(({ id }) => id));
+});
+
+test("every operation is reported while something listens: its name, its duration, and how it ended", async () => {
+  const world = new VirtualWorld();
+  const calls: StoreCall[] = [];
+  let listens = true;
+  const broken = new InvalidInput("all", "fails");
+  const slow = mapOperations((name) => {
+    if (name === "timeouts.onScheduled") return () => () => {};
+    return async () => {
+      await sleep(world, 7);
+      if (name.startsWith("leases.")) throw broken;
+    };
+  });
+  const store = reportedStore(slow, { world, listens: () => listens, called: (call) => calls.push(call) });
+  const callAll = async () => {
+    const answers = Promise.allSettled([...OPERATIONS_BY_NAME.keys()].map((name) => methodOf(store, name)()));
+    await world.advance(10);
+    await answers;
+  };
+  await callAll();
+  expect(calls.map(({ operation }) => operation).sort()).toEqual([...OPERATIONS_BY_NAME.keys()].sort());
+  for (const { operation, durationMs, outcome, error } of calls) {
+    const failed = operation.startsWith("leases.");
+    expect({ operation, outcome, error }).toEqual({
+      operation,
+      outcome: failed ? "failed" : "answered",
+      error: failed ? broken : null,
+    });
+    expect(durationMs, operation).toBe(operation === "timeouts.onScheduled" ? 0 : 7);
+  }
+  listens = false;
+  await callAll();
+  expect(calls).toHaveLength(OPERATIONS_BY_NAME.size);
+});
+
+test("a node reports its own calls to its listeners, and shares the polls of waiting callers with the process", async () => {
+  const shared = memoryStore();
+  await using node = await createNode({ store: shared, programs: [] });
+  const called = new Promise((resolve) => node.on("store.called", resolve));
+  await node.queues.list();
+  expect(await called).toMatchObject({
+    operation: "queues.list",
+    outcome: "answered",
+    node: { identity: node.identity },
+  });
+  const world = systemWorld();
+  const reported = reportedStore(shared, { world, listens: () => true, called: () => {} });
+  expect(runWatcher(reported, world)).toBe(runWatcher(shared, world));
 });
 
 test("the page of all operations says what the table does", async () => {

@@ -1,59 +1,29 @@
-// Checks the arguments of reads and removals: filters, pages, ages and limits.
+// Checks the filters, pages and ages of reads and removals.
 
-import { RUN_STATES, type RunState } from "../../kernel/run/run-state.js";
+import { RUN_STATES } from "../../kernel/run/run-state.js";
 import type { RunFilter } from "../contract/run/runs.js";
-import {
-  checkDelay,
-  checkInteger,
-  checkLimit,
-  checkObject,
-  checkOneOf,
-  checkText,
-  checkUuid,
-  optional,
-  type Problem,
-} from "./value.js";
+import { checkDelay, checkLimit, checkOneOf, checkText, checkUuid, integer, listOf, optional, shape } from "./value.js";
 
 const LONGEST_PAGE = 1000;
 
-export function checkFilter(filter: RunFilter): Problem {
-  return (
-    checkObject("filter", filter) ??
-    checkText("filter.env", filter.env) ??
-    optional(checkText)("filter.stack", filter.stack) ??
-    optional(checkText)("filter.program", filter.program) ??
-    optional(checkText)("filter.queue", filter.queue) ??
-    (filter.states === undefined ? null : checkStates(filter.states))
-  );
-}
+export const checkFilter = shape<RunFilter>("filter", {
+  env: checkText,
+  stack: optional(checkText),
+  program: optional(checkText),
+  queue: optional(checkText),
+  states: optional((path, states) => listOf("states", (_, state) => checkOneOf(path, state, RUN_STATES))(path, states)),
+});
 
-function checkStates(states: readonly RunState[]): Problem {
-  const problems = Array.isArray(states)
-    ? states.map((state) => checkOneOf("filter.states", state, RUN_STATES))
-    : [checkOneOf("filter.states", states, RUN_STATES)];
-  return problems.find((problem) => problem !== null) ?? null;
-}
+export const checkPage = shape<{ limit: number; before?: string }>("page", {
+  limit: integer(1, LONGEST_PAGE),
+  before: optional(checkUuid),
+});
 
-export function checkPage(page: { readonly limit: number; readonly before?: string }): Problem {
-  return (
-    checkObject("page", page) ??
-    checkInteger("page.limit", page.limit, 1, LONGEST_PAGE) ??
-    optional(checkUuid)("page.before", page.before)
-  );
-}
+export const checkAge = shape<{ env: string; endedBeforeMs: number; limit: number }>("age", {
+  env: checkText,
+  endedBeforeMs: checkDelay,
+  limit: checkLimit,
+});
 
-export function checkAge(age: {
-  readonly env: string;
-  readonly endedBeforeMs: number;
-  readonly limit: number;
-}): Problem {
-  return checkText("env", age.env) ?? checkDelay("endedBeforeMs", age.endedBeforeMs) ?? checkLimit("limit", age.limit);
-}
-
-/** A part of a journal. */
-export function checkPart({ after, limit }: { readonly after?: number; readonly limit?: number }): Problem {
-  return (
-    (after === undefined ? null : checkInteger("after", after, 0, Number.MAX_SAFE_INTEGER)) ??
-    (limit === undefined ? null : checkInteger("limit", limit, 0, Number.MAX_SAFE_INTEGER))
-  );
-}
+/** What is done to a number of rows of an env. */
+export const checkRound = shape<{ env: string; limit: number }>("options", { env: checkText, limit: checkLimit });

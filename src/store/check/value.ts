@@ -20,6 +20,10 @@ export function optional(check: Check): Check {
   return (path, value) => (value === null || value === undefined ? null : check(path, value));
 }
 
+export function nullable(check: Check): Check {
+  return (path, value) => (value === null ? null : check(path, value));
+}
+
 /** NUL is refused by text columns (22021); a lone surrogate would silently become U+FFFD on the wire. */
 export function checkText(path: string, text: unknown): Problem {
   if (typeof text !== "string") return new InvalidInput(path, `must be a string, not ${describeValue(text)}`);
@@ -64,24 +68,73 @@ export function checkOneOf(path: string, value: unknown, known: readonly string[
   return new InvalidInput(path, `must be one of ${known.join(", ")}, not ${shown(value)}`);
 }
 
-/** The first problem of a list, each item checked with its place. */
-export function firstProblem<T>(items: readonly T[], check: (item: T, i: number) => Problem): Problem {
-  for (const [i, item] of items.entries()) {
-    const problem = check(item, i);
-    if (problem) return problem;
-  }
-  return null;
+export function checkBoolean(path: string, value: unknown): Problem {
+  return typeof value === "boolean" ? null : new InvalidInput(path, "must be true or false");
+}
+
+/** Of an entry, an epoch or an event: as large as a number can be without rounding. */
+export const checkSeq = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** The end of the year 9999: beyond it PostgreSQL's and JavaScript's calendars differ. */
+const LATEST_MS = 253_402_300_799_999;
+export const checkInstant = integer(-LATEST_MS, LATEST_MS);
+
+export function integer(least: number, most?: number): Check {
+  return (path, value) => checkInteger(path, value, least, most);
+}
+
+export function among(known: readonly string[]): Check {
+  return (path, value) => checkOneOf(path, value, known);
 }
 
 /** A rule of kernel/name.ts as an answer instead of a throw. */
-export function checkName(rule: NameCheck, path: string, name: unknown): Problem {
-  try {
-    rule(name, path);
+export function named(rule: NameCheck): Check {
+  return (path, name) => {
+    try {
+      rule(name, path);
+      return null;
+    } catch (error) {
+      if (error instanceof HoldfastError) return error;
+      throw error;
+    }
+  };
+}
+
+/** Fields are checked in this order, each under its own path. `noun` is the path of an object that is the whole argument. */
+export function shape<T>(noun: string, fields: { readonly [Field in keyof T]?: Check }): Check {
+  const checks = Object.entries(fields) as [string, Check][];
+  return (path, value) => {
+    const problem = checkObject(path || noun, value);
+    if (problem) return problem;
+    for (const [field, check] of checks) {
+      const found = check(path ? `${path}.${field}` : field, (value as Record<string, unknown>)[field]);
+      if (found) return found;
+    }
     return null;
-  } catch (error) {
-    if (error instanceof HoldfastError) return error;
-    throw error;
-  }
+  };
+}
+
+export function listOf(what: string, check: Check): Check {
+  return (path, items) => {
+    if (!Array.isArray(items)) return new InvalidInput(path, `must be a list of ${what}`);
+    for (let i = 0; i < items.length; i++) {
+      const problem = check(`${path}[${i}]`, items[i]);
+      if (problem) return problem;
+    }
+    return null;
+  };
+}
+
+/** The same for an object that is the whole argument: its fields have paths of their own. */
+export function whole(check: Check): (value: unknown) => Problem {
+  return (value) => check("", value);
+}
+
+/** `seen` has the names of the call so far. */
+export function checkOnce(path: string, name: string, seen: Set<string>, where = "in this call"): Problem {
+  if (seen.has(name)) return new InvalidInput(path, `is listed twice ${where}`);
+  seen.add(name);
+  return null;
 }
 
 function shown(value: unknown): string {

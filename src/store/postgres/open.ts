@@ -136,7 +136,7 @@ function openDatabase(
     // The first node that attends reports the skipped runs: one report for each process.
     onSkipped: async (db, runs, parents) => {
       [...attendees][0]?.onSkipped?.(runs);
-      if (parents.length > 0) await wakeRuns(db, parents);
+      await wakeRuns(db, parents);
     },
     world,
     source,

@@ -537,7 +537,7 @@ select l.state, l.pending, l.counts, (select run_id from requested) as requested
   (select run_id from notified) as notified, (select run_id from cancelled where limited) as left_line,
   exists (select from cancelled) as cancelled,
   (
-    select jsonb_agg(jsonb_build_array(id, claim_group, state))
+    select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))
     from up
     where state in ('waiting', 'held')
   ) as ready
@@ -658,7 +658,7 @@ select (
   array (select run_id from requested) as requested, array (select run_id from notified) as notified,
   array (select run_id from cancelled where limited) as left_lines,
   (
-    select jsonb_agg(jsonb_build_array(id, claim_group, state))
+    select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))
     from up
     where state in ('waiting', 'held')
   ) as ready;
@@ -822,11 +822,11 @@ set token = f.token,
   released_token = null
 from free f, t
 where o.generation = f.generation and (o.due_at <= t.now) is true
-returning o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+returning o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem;
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem;
 
 -- claim_timers · machine/timers.ts
 -- Claims timers that are due, and says when to look again.
@@ -888,16 +888,18 @@ select floor(extract(epoch from t.now) * 1000)::float8 as now,
   x.*
 from t
 left join lateral (
-  select x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
-    x.data as timer_data, floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
-    floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as try_at, x.attempts,
+  select x.id as timer_id, x.instance as "instanceKey", x.generation::float8, x.kind, x.name as timer_name,
+    x.codec as timer_codec, x.data as timer_data,
+    floor(extract(epoch from x.due_at) * 1000)::float8 as "dueAt",
+    floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as "tryAt", x.attempts,
     x.state, x.problem as timer_problem, x.due_at as due, i.*
   from took x
   left join lateral (
-    select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.value, i.redact,
-      i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as created_at,
-      floor(extract(epoch from i.updated_at) * 1000)::float8 as updated_at,
-      floor(extract(epoch from i.ended_at) * 1000)::float8 as ended_at, i.codec, i.data, i.snapshot_seq
+    select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq::float8, i.value,
+      i.redact, i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as "createdAt",
+      floor(extract(epoch from i.updated_at) * 1000)::float8 as "updatedAt",
+      floor(extract(epoch from i.ended_at) * 1000)::float8 as "endedAt", i.codec, i.data,
+      i.snapshot_seq::float8 as "snapshotSeq"
     from "holdfast".instances i
     join "holdfast".claim_groups g on g.id = i.claim_group
     where i.key = x.instance
@@ -2282,11 +2284,11 @@ from ok;
 
 -- dead_timeouts · timeout/timeouts.ts
 -- Lists timeouts that were given up.
-select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem
 from "holdfast".timeouts o
 where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3
 order by o.instance
@@ -2472,12 +2474,19 @@ select floor(extract(epoch from t.now) * 1000)::float8 as now, x.*,
   ) as next_ms
 from t
 left join lateral (
-  select s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.spec,
-    floor(extract(epoch from s.anchor) * 1000)::float8 as anchor,
+  select s.id,
+    json_build_object(
+      'env', s.env, 'stack', nullif(s.stack, ''), 'queue', s.queue, 'program', s.program, 'version',
+        nullif(s.version, '')
+    ) as "group",
+    s.key, s.spec, floor(extract(epoch from s.anchor) * 1000)::float8 as anchor,
     floor(extract(epoch from s.last_at) * 1000)::float8 as last,
     floor(extract(epoch from s.next_at) * 1000)::float8 as next,
-    floor(extract(epoch from s.paused_at) * 1000)::float8 as paused_at, s.paused_by,
-    floor(extract(epoch from s.seen_at) * 1000)::float8 as seen_at
+    floor(extract(epoch from s.seen_at) * 1000)::float8 as "seenAt",
+    case
+      when s.paused_at is not null then json_build_object(
+        'at', floor(extract(epoch from s.paused_at) * 1000)::float8, 'by', s.paused_by
+      ) end as paused
   from mine s
   where s.next_at <= t.now
 ) x on true
@@ -2666,7 +2675,7 @@ select run_id, verdict, owner, epoch, crashes,
   (select n.name from "holdfast".nodes n where n.incarnation = ended_task.owner) as name,
   (select run_id from notified) as notified,
   (
-    select jsonb_agg(jsonb_build_array(id, claim_group, state))
+    select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))
     from up
     where state in ('waiting', 'held')
   ) as ready
@@ -2783,11 +2792,11 @@ select x.*,
   ) as next_ms
 from t
 left join lateral (
-  select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+  select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
     floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-    floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-    floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-    o.problem, o.due_at
+    floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+    o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+    o.due_at is null as dead, o.problem, o.due_at
   from "holdfast".timeouts o
   where o.env = $1 and o.scope = $2 and o.due_at <= (select now from t)
   order by o.due_at, o.instance
@@ -2816,9 +2825,14 @@ order by w.ord;
 
 -- find_orphans · claim/recover-runs.ts
 -- Lists runs whose lease has expired for a given time.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit,
-  coalesce(r.recovery, g.recovery) as recovery,
-  floor(extract(epoch from clock_timestamp() - r.lease_until) * 1000)::float8 as expired_for_ms
+select r.id as "runId",
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.owner, r.epoch::float8, r.crashes, r.crash_limit as "crashLimit",
+  floor(extract(epoch from clock_timestamp() - r.lease_until) * 1000)::float8 as "expiredForMs",
+  coalesce(r.recovery, g.recovery) as recovery
 from "holdfast".runs r
 cross join lateral (select * from "holdfast".claim_groups g where g.id = r.claim_group limit 1) g
 where r.state = 'running'
@@ -3064,26 +3078,32 @@ from g;
 
 -- get_lease · lease/leases.ts
 -- Reads one lease.
-select l.env, l.key, l.owner, l.epoch, coalesce(l.token, l.finished_token) as token, l.attempt,
+select l.env, l.key, l.owner, l.epoch::float8, coalesce(l.token::text, l.finished_token::text, '') as token,
+  l.attempt,
   case
     when l.state = 'claimed' and l.lease_until <= clock_timestamp() then 'expired'
     else l.state end as state,
-  floor(extract(epoch from l.lease_until) * 1000)::float8 as lease_until,
-  floor(extract(epoch from l.acquired_at) * 1000)::float8 as acquired_at,
-  floor(extract(epoch from l.finished_at) * 1000)::float8 as finished_at, l.detail
+  floor(extract(epoch from l.lease_until) * 1000)::float8 as "leaseUntil",
+  floor(extract(epoch from l.acquired_at) * 1000)::float8 as "acquiredAt",
+  floor(extract(epoch from l.finished_at) * 1000)::float8 as "finishedAt", l.detail
 from "holdfast".leases l
 where l.env = $1 and l.key = $2;
 
 -- get_run · run/list-runs.ts
 -- Reads one run.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -3102,7 +3122,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -3110,11 +3130,11 @@ where r.id = $1;
 
 -- get_timeout · timeout/timeouts.ts
 -- Reads the timeout of an instance.
-select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem
 from "holdfast".timeouts o
 where o.env = $1 and o.scope = $2 and o.instance = $3;
 
@@ -3736,10 +3756,10 @@ order by d.kind collate "C", d.name collate "C";
 select i.*
 from "holdfast".claim_groups g
 cross join lateral (
-  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.value, i.redact,
-    i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as created_at,
-    floor(extract(epoch from i.updated_at) * 1000)::float8 as updated_at,
-    floor(extract(epoch from i.ended_at) * 1000)::float8 as ended_at, i.created_at as made_at
+  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq::float8, i.value,
+    i.redact, i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as "createdAt",
+    floor(extract(epoch from i.updated_at) * 1000)::float8 as "updatedAt",
+    floor(extract(epoch from i.ended_at) * 1000)::float8 as "endedAt", i.created_at as made_at
   from "holdfast".instances i
   where i.claim_group = g.id and i.status = any ($1::text[])
   order by i.created_at desc, i.key desc
@@ -3755,10 +3775,10 @@ with b as materialized (select b.created_at, b.key from "holdfast".instances b w
 select i.*
 from "holdfast".claim_groups g
 cross join lateral (
-  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.value, i.redact,
-    i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as created_at,
-    floor(extract(epoch from i.updated_at) * 1000)::float8 as updated_at,
-    floor(extract(epoch from i.ended_at) * 1000)::float8 as ended_at, i.created_at as made_at
+  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq::float8, i.value,
+    i.redact, i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as "createdAt",
+    floor(extract(epoch from i.updated_at) * 1000)::float8 as "updatedAt",
+    floor(extract(epoch from i.ended_at) * 1000)::float8 as "endedAt", i.created_at as made_at
   from "holdfast".instances i
   where i.claim_group = g.id
     and i.id = $5
@@ -3774,9 +3794,9 @@ limit $2;
 -- list_nodes · node/nodes.ts
 -- Lists nodes with their mode, groups and number of runs.
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build,
-  floor(extract(epoch from n.started_at) * 1000)::float8 as started_at,
-  floor(extract(epoch from n.seen_at) * 1000)::float8 as seen_at,
-  floor(extract(epoch from n.stopped_at) * 1000)::float8 as stopped_at, n.executors, n.alone,
+  floor(extract(epoch from n.started_at) * 1000)::float8 as "startedAt",
+  floor(extract(epoch from n.seen_at) * 1000)::float8 as "seenAt",
+  floor(extract(epoch from n.stopped_at) * 1000)::float8 as "stoppedAt", n.executors, n.alone,
   n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
   n.presence_grace_ms::float8 as "presenceGraceMs",
   n.stopped_at is null
@@ -3836,23 +3856,33 @@ live as (
   group by 1, 2, t.now
 ),
 named as (select queue from live union select queue from "holdfast".paused_queues where env = $1)
-select q.queue, floor(extract(epoch from p.at) * 1000)::float8 as paused_at, p.by as paused_by, l.state,
-  l.n, l.oldest
+select q.queue, coalesce(json_object_agg(l.state, l.n) filter (where l.state is not null), '{}') as counts,
+  max(l.oldest) as "oldestWaitingMs",
+  case
+    when p.at is not null then json_build_object(
+      'at', floor(extract(epoch from p.at) * 1000)::float8, 'by', p.by
+    ) end as paused
 from named q
 left join "holdfast".paused_queues p on p.env = $1 and p.queue = q.queue
 left join live l on l.queue = q.queue
-order by q.queue collate "C", l.state;
+group by q.queue, p.at, p.by
+order by q.queue collate "C";
 
 -- list_runs, of all states · run/list-runs.ts
 -- Lists a page of runs, the newest first.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from (
   select *
   from "holdfast".runs r
@@ -3878,7 +3908,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -3886,14 +3916,19 @@ order by r.id desc;
 
 -- list_runs, of all states, the next page · run/list-runs.ts
 -- Lists a page of runs, the newest first.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from (
   select *
   from "holdfast".runs r
@@ -3920,7 +3955,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -3928,14 +3963,19 @@ order by r.id desc;
 
 -- list_runs, with every condition · run/list-runs.ts
 -- Lists a page of runs, the newest first.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -3954,7 +3994,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -3970,14 +4010,19 @@ limit $6;
 
 -- list_runs, few troubled · run/list-runs.ts
 -- Lists a page of runs, the newest first.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -3996,7 +4041,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -4015,14 +4060,19 @@ limit $2;
 
 -- list_runs, few archived · run/list-runs.ts
 -- Lists a page of runs, the newest first.
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-  floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-  floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-  r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-  floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -4041,7 +4091,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
@@ -4063,34 +4113,51 @@ with t as materialized (select clock_timestamp() as now)
 select floor(extract(epoch from t.now) * 1000)::float8 as now, x.*
 from t
 left join lateral (
-  select s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.spec,
-    floor(extract(epoch from s.anchor) * 1000)::float8 as anchor,
+  select s.id,
+    json_build_object(
+      'env', s.env, 'stack', nullif(s.stack, ''), 'queue', s.queue, 'program', s.program, 'version',
+        nullif(s.version, '')
+    ) as "group",
+    s.key, s.spec, floor(extract(epoch from s.anchor) * 1000)::float8 as anchor,
     floor(extract(epoch from s.last_at) * 1000)::float8 as last,
     floor(extract(epoch from s.next_at) * 1000)::float8 as next,
-    floor(extract(epoch from s.paused_at) * 1000)::float8 as paused_at, s.paused_by,
-    floor(extract(epoch from s.seen_at) * 1000)::float8 as seen_at
+    floor(extract(epoch from s.seen_at) * 1000)::float8 as "seenAt",
+    case
+      when s.paused_at is not null then json_build_object(
+        'at', floor(extract(epoch from s.paused_at) * 1000)::float8, 'by', s.paused_by
+      ) end as paused
   from "holdfast".schedules s
   where s.env = $1
 ) x on true
-order by x.program collate "C", x.key collate "C", x.stack collate "C";
+order by x. "group" ->> 'program' collate "C", x.key collate "C",
+  coalesce(x. "group" ->> 'stack', '') collate "C";
 
 -- list_subscriptions · event/subscriptions.ts
 -- Lists the subscriptions of an env.
-select env, id, scope, stack, event, program, queue, version, filters, subject, debounce_ms, lifetime,
-  key_ms, crash_limit, threshold, half_open_ms
-from "holdfast".subscriptions
-where env = $1
-order by id;
+select u.id, u.scope, u.env, nullif(u.stack, '') as stack, u.event, u.program, u.queue,
+  nullif(u.version, '') as version, u.filters as "where", u.subject::json, u.debounce_ms as "debounceMs",
+  case u.lifetime
+    when 'timed' then json_build_object('forMs', coalesce(u.key_ms, 0))
+    else to_json(u.lifetime) end as lifetime,
+  u.crash_limit as "crashLimit",
+  case
+    when u.threshold is not null then json_build_object(
+      'threshold', u.threshold, 'halfOpenMs', coalesce(u.half_open_ms, 0)
+    ) end as breaker
+from "holdfast".subscriptions u
+where u.env = $1
+order by u.id;
 
 -- load_instances · machine/machines.ts
 -- Reads instances with their snapshots.
 select x.*
 from unnest((select $1::uuid[])) with ordinality as w (id, ord)
 left join lateral (
-  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.value, i.redact,
-    i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as created_at,
-    floor(extract(epoch from i.updated_at) * 1000)::float8 as updated_at,
-    floor(extract(epoch from i.ended_at) * 1000)::float8 as ended_at, i.codec, i.data, i.snapshot_seq
+  select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq::float8, i.value,
+    i.redact, i.problem, floor(extract(epoch from i.created_at) * 1000)::float8 as "createdAt",
+    floor(extract(epoch from i.updated_at) * 1000)::float8 as "updatedAt",
+    floor(extract(epoch from i.ended_at) * 1000)::float8 as "endedAt", i.codec, i.data,
+    i.snapshot_seq::float8 as "snapshotSeq"
   from "holdfast".instances i
   join "holdfast".claim_groups g on g.id = i.claim_group
   where i.key = w.id
@@ -4120,7 +4187,17 @@ m as materialized (
   ) x
   group by e.env, x.id
 )
-select u.*, m.ords, coalesce(g.limits, '[]') as limits
+select u.id, u.scope, u.env, nullif(u.stack, '') as stack, u.event, u.program, u.queue,
+  nullif(u.version, '') as version, u.filters as "where", u.subject::json, u.debounce_ms as "debounceMs",
+  case u.lifetime
+    when 'timed' then json_build_object('forMs', coalesce(u.key_ms, 0))
+    else to_json(u.lifetime) end as lifetime,
+  u.crash_limit as "crashLimit",
+  case
+    when u.threshold is not null then json_build_object(
+      'threshold', u.threshold, 'halfOpenMs', coalesce(u.half_open_ms, 0)
+    ) end as breaker,
+  m.ords, coalesce(g.limits, '[]')::json as limits
 from m
 cross join lateral (select * from "holdfast".subscriptions u where u.env = m.env and u.id = m.id limit 1) u
 left join lateral (
@@ -4582,17 +4659,22 @@ claims as materialized (
   left join taken k using (epoch)
   left join held h using (epoch)
 )
-select c.epoch, c.outcome, c.at,
+select c.epoch::float8,
   (
     select json_build_object('incarnation', c.owner, 'identity', max(n.identity), 'name', max(n.name))
     from "holdfast".nodes n
     where n.incarnation = c.owner having c.owner is not null
   ) as holder,
-  (
-    select json_build_object('incarnation', c.by, 'identity', max(n.identity), 'name', max(n.name))
-    from "holdfast".nodes n
-    where n.incarnation = c.by having c.by is not null
-  ) as by
+  case
+    when c.outcome is not null then json_build_object(
+      'at', c.at, 'by',
+        (
+          select json_build_object('incarnation', c.by, 'identity', max(n.identity), 'name', max(n.name))
+          from "holdfast".nodes n
+          where n.incarnation = c.by having c.by is not null
+        ),
+        'outcome', c.outcome
+    ) end as reclaimed
 from claims c
 order by c.epoch;
 
@@ -4621,7 +4703,7 @@ order by j.seq;
 
 -- read_limits · limit/program-limits.ts
 -- Reads the limits that are declared for a claim group.
-select limits
+select limits::json
 from "holdfast".claim_groups
 where id = $1;
 
@@ -4632,9 +4714,9 @@ select (select coalesce(max(version), 0) from "holdfast".migrations) as version,
 
 -- read_timers · machine/machines.ts
 -- Lists the timers of an instance.
-select x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
-  x.data as timer_data, floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
-  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as try_at, x.attempts,
+select x.id as timer_id, x.instance as "instanceKey", x.generation::float8, x.kind, x.name as timer_name,
+  x.codec as timer_codec, x.data as timer_data, floor(extract(epoch from x.due_at) * 1000)::float8 as "dueAt",
+  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as "tryAt", x.attempts,
   x.state, x.problem as timer_problem
 from "holdfast".timers x
 where x.instance = $1
@@ -5288,13 +5370,14 @@ freed as (
     and l.lease_until <= (select clock_timestamp())
   returning l.*
 )
-select l.env, l.key, l.owner, l.epoch, coalesce(l.token, l.finished_token) as token, l.attempt,
+select l.env, l.key, l.owner, l.epoch::float8, coalesce(l.token::text, l.finished_token::text, '') as token,
+  l.attempt,
   case
     when l.state = 'claimed' and l.lease_until <= clock_timestamp() then 'expired'
     else l.state end as state,
-  floor(extract(epoch from l.lease_until) * 1000)::float8 as lease_until,
-  floor(extract(epoch from l.acquired_at) * 1000)::float8 as acquired_at,
-  floor(extract(epoch from l.finished_at) * 1000)::float8 as finished_at, l.detail
+  floor(extract(epoch from l.lease_until) * 1000)::float8 as "leaseUntil",
+  floor(extract(epoch from l.acquired_at) * 1000)::float8 as "acquiredAt",
+  floor(extract(epoch from l.finished_at) * 1000)::float8 as "finishedAt", l.detail
 from freed l
 order by l.lease_until, l.key;
 
@@ -6121,11 +6204,11 @@ order by w.ord;
 
 -- refused_timeouts · timeout/claim-timeouts.ts
 -- Reads the timeouts that could not be claimed.
-select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem, o.token, coalesce(o.due_at > clock_timestamp(), true) as later
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem, o.token, coalesce(o.due_at > clock_timestamp(), true) as later
 from unnest((select $1::text[]), (select $2::text[]), (select $3::text[])) as a (env, scope, instance)
 cross join lateral (
   select *
@@ -6562,7 +6645,7 @@ forgotten as (
     )
 )
 select (
-  select jsonb_agg(jsonb_build_array(id, claim_group, state))
+  select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))
   from o
   where state in ('waiting', 'held')
 ) as ready;
@@ -6653,7 +6736,7 @@ later as (
   from t
   where m.run_id = any (array (select id from judged))
 )
-select x.id as "runId", g.program, x.outcome, x.claim_group, x.state
+select x.id, g.program, x.outcome, x.claim_group, x.state
 from (
   select id, claim_group, state, 'lifted' as outcome
   from lifted
@@ -6748,7 +6831,7 @@ later as (
   from t
   where m.run_id = any (array (select id from judged))
 )
-select x.id as "runId", g.program, x.outcome, x.claim_group, x.state
+select x.id, g.program, x.outcome, x.claim_group, x.state
 from (
   select id, claim_group, state, 'lifted' as outcome
   from lifted
@@ -6800,18 +6883,18 @@ written as (
     and not ($9::boolean and o.state = excluded.state and o.sequence = excluded.sequence)
   returning o.*
 )
-select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem
 from written o
 union all
-select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
+select o.env, o.scope, o.instance, o.generation, o.state, o.sequence::float8,
   floor(extract(epoch from o.deadline) * 1000)::float8 as deadline,
-  floor(extract(epoch from o.created_at) * 1000)::float8 as created_at, o.attempts, o.claimed_by,
-  floor(extract(epoch from o.claimed_until) * 1000)::float8 as claimed_until, o.due_at is null as dead,
-  o.problem
+  floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", o.attempts,
+  o.claimed_by as "claimedBy", floor(extract(epoch from o.claimed_until) * 1000)::float8 as "claimedUntil",
+  o.due_at is null as dead, o.problem
 from "holdfast".timeouts o
 where o.env = $1 and o.scope = $2 and o.instance = $3 and not exists (select from written);
 
@@ -7074,7 +7157,17 @@ f as materialized (
   from m
   group by env, subscription
 )
-select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
+select u.id, u.scope, u.env, nullif(u.stack, '') as stack, u.event, u.program, u.queue,
+  nullif(u.version, '') as version, u.filters as "where", u.subject::json, u.debounce_ms as "debounceMs",
+  case u.lifetime
+    when 'timed' then json_build_object('forMs', coalesce(u.key_ms, 0))
+    else to_json(u.lifetime) end as lifetime,
+  u.crash_limit as "crashLimit",
+  case
+    when u.threshold is not null then json_build_object(
+      'threshold', u.threshold, 'halfOpenMs', coalesce(u.half_open_ms, 0)
+    ) end as breaker,
+  f.places, f.made, coalesce(g.limits, '[]')::json as limits, g.id as claim_group,
   (
     select set_config(
       'holdfast.hint',
@@ -7174,7 +7267,7 @@ where (select x.id from "holdfast".timers x where x.id = f.id and x.generation =
 
 -- unread_messages · inbox/send-messages.ts
 -- Reads the unread messages of a run, the oldest first.
-select run_id, key, message_id, kind, name, codec, data, sender,
+select run_id as "runId", key, message_id as "messageId", kind, name, codec, data, sender,
   floor(extract(epoch from at) * 1000)::float8 as at
 from "holdfast".inbox
 where run_id = $1 and taken_seq is null
@@ -7182,7 +7275,11 @@ order by id;
 
 -- unserved_groups · run/deferred-runs.ts
 -- Lists groups of other stacks that no live node serves.
-select g.id, g.env, g.stack, g.queue, g.program, g.version
+select g.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group"
 from "holdfast".claim_groups g
 where g.env = $1
   and g.stack <> ''

@@ -1,115 +1,79 @@
 // Checks declarations of subscriptions and debounced events before anything is written.
 
 import { InvalidInput } from "../../../kernel/error.js";
-import {
-  dedupeKey,
-  envName,
-  eventName,
-  keyScope,
-  programName,
-  queueName,
-  stackName,
-  versionName,
-} from "../../../kernel/name.js";
-import type { EventRuns, NewDebounced, Subscription } from "../../contract/event/events.js";
+import * as names from "../../../kernel/name.js";
+import type { Declaration, EventRuns, EventToStart, NewDebounced, Subscription } from "../../contract/event/events.js";
 import { checkLifetime, checkRun } from "../run/run.js";
-import {
-  checkDelay,
-  checkInteger,
-  checkName,
-  checkObject,
-  checkPayload,
-  checkText,
-  checkUuid,
-  firstProblem,
-  optional,
-  type Problem,
-} from "../value.js";
+import * as v from "../value.js";
 
-export function checkDeclaration(declaration: unknown): Problem {
-  const problem = checkObject("declaration", declaration);
-  if (problem) return problem;
-  const { incarnation, env, subscriptions } = declaration as Record<string, unknown>;
-  const bad = checkUuid("incarnation", incarnation) ?? checkName(envName, "env", env);
-  if (bad) return bad;
-  if (!Array.isArray(subscriptions)) return new InvalidInput("subscriptions", "must be a list of subscriptions");
+const checkSubscription = v.shape<Subscription>("subscription", {
+  id: v.named(names.keyScope),
+  scope: v.named(names.keyScope),
+  stack: v.optional(v.named(names.stackName)),
+  event: v.named(names.eventName),
+  program: v.named(names.programName),
+  queue: v.named(names.queueName),
+  version: v.optional(v.named(names.versionName)),
+  where: v.listOf("filters", () => null),
+  debounceMs: v.optional(v.checkDelay),
+  lifetime: checkLifetime,
+  crashLimit: v.integer(1),
+  breaker: v.optional(
+    v.shape<NonNullable<Subscription["breaker"]>>("breaker", { threshold: v.integer(1), halfOpenMs: v.checkDelay }),
+  ),
+});
+
+export function checkDeclaration(declaration: Declaration): v.Problem {
   const seen = new Set<string>();
-  for (const [i, one] of subscriptions.entries()) {
-    const wrong = checkSubscription(`subscriptions[${i}]`, one, env as string);
-    if (wrong) return wrong;
-    if (seen.has(one.id)) return new InvalidInput(`subscriptions[${i}].id`, "is listed twice in this declaration");
-    seen.add(one.id);
-  }
-  return null;
+  const checkOne = (path: string, one: unknown): v.Problem => {
+    const problem = checkSubscription(path, one);
+    if (problem) return problem;
+    const { env, id } = one as Subscription;
+    if (env !== declaration.env) return new InvalidInput(`${path}.env`, "must be the declaration's own");
+    return v.checkOnce(`${path}.id`, id, seen, "in this declaration");
+  };
+  const check = v.shape<Declaration>("declaration", {
+    incarnation: v.checkUuid,
+    env: v.named(names.envName),
+    subscriptions: v.listOf("subscriptions", checkOne),
+  });
+  return check("", declaration);
 }
 
-function checkSubscription(path: string, subscription: unknown, env: string): Problem {
-  const problem = checkObject(path, subscription);
-  if (problem) return problem;
-  const one = subscription as Subscription;
-  if (one.env !== env) return new InvalidInput(`${path}.env`, "must be the declaration's own");
-  return (
-    checkName(keyScope, `${path}.id`, one.id) ??
-    checkName(keyScope, `${path}.scope`, one.scope) ??
-    optional((at, value) => checkName(stackName, at, value))(`${path}.stack`, one.stack) ??
-    checkName(eventName, `${path}.event`, one.event) ??
-    checkName(programName, `${path}.program`, one.program) ??
-    checkName(queueName, `${path}.queue`, one.queue) ??
-    optional((at, value) => checkName(versionName, at, value))(`${path}.version`, one.version) ??
-    (Array.isArray(one.where) ? null : new InvalidInput(`${path}.where`, "must be a list of filters")) ??
-    optional(checkDelay)(`${path}.debounceMs`, one.debounceMs) ??
-    checkLifetime(`${path}.lifetime`, one.lifetime) ??
-    checkInteger(`${path}.crashLimit`, one.crashLimit, 1) ??
-    optional(checkBreakerRule)(`${path}.breaker`, one.breaker)
-  );
-}
-
-function checkBreakerRule(path: string, rule: unknown): Problem {
-  const problem = checkObject(path, rule);
-  if (problem) return problem;
-  const { threshold, halfOpenMs } = rule as Record<string, unknown>;
-  return checkInteger(`${path}.threshold`, threshold, 1) ?? checkDelay(`${path}.halfOpenMs`, halfOpenMs);
-}
-
-export function checkEvent(event: unknown): Problem {
-  const problem = checkObject("event", event);
-  if (problem) return problem;
-  const { id, env, stack, event: name, plain, key, payloadHash, input } = event as Record<string, unknown>;
-  return (
-    checkUuid("id", id) ??
-    checkName(envName, "env", env) ??
-    optional((at, value) => checkName(stackName, at, value))("stack", stack) ??
-    checkName(eventName, "event", name) ??
-    checkText("plain", plain) ??
-    checkName(dedupeKey, "key", key) ??
-    checkName(dedupeKey, "payloadHash", payloadHash) ??
-    checkPayload("input", input)
-  );
-}
+export const checkEvent = v.whole(
+  v.shape<EventToStart>("event", {
+    id: v.checkUuid,
+    env: v.named(names.envName),
+    stack: v.optional(v.named(names.stackName)),
+    event: v.named(names.eventName),
+    plain: v.checkText,
+    key: v.named(names.dedupeKey),
+    payloadHash: v.named(names.dedupeKey),
+    input: v.checkPayload,
+  }),
+);
 
 /** A subject is part of a primary key: an index entry has room for 2,704 bytes. */
 export const LONGEST_SUBJECT = 512;
 
-export function checkDebounced(event: NewDebounced): Problem {
-  const problem = checkObject("event", event) ?? checkObject("ticket", event.ticket);
-  if (problem) return problem;
-  const { subscription, subject, windowMs } = event.ticket;
-  return (
-    checkRun("run", event.run) ??
-    checkName(keyScope, "ticket.subscription", subscription) ??
-    checkText("ticket.subject", subject) ??
-    checkInteger("the length of ticket.subject", subject.length, 1, LONGEST_SUBJECT) ??
-    checkDelay("ticket.windowMs", windowMs)
-  );
-}
+const checkGathered = v.shape<NewDebounced>("event", {
+  run: checkRun,
+  ticket: v.shape<NewDebounced["ticket"]>("ticket", {
+    subscription: v.named(names.keyScope),
+    subject: checkSubject,
+    windowMs: v.checkDelay,
+  }),
+});
+export const checkDebounced = v.whole(checkGathered);
 
-export function checkEventRuns(event: EventRuns): Problem {
-  const problem = checkObject("event", event);
-  if (problem) return problem;
-  const { runs, debounced } = event;
-  if (!Array.isArray(runs)) return new InvalidInput("runs", "must be a list of runs");
-  if (!Array.isArray(debounced)) return new InvalidInput("debounced", "must be a list of debounced events");
-  return (
-    firstProblem(runs, (run, i) => checkRun(`runs[${i}]`, run, run?.key)) ?? firstProblem(debounced, checkDebounced)
-  );
+export const checkEventRuns = v.whole(
+  v.shape<EventRuns>("event", {
+    runs: v.listOf("runs", (path, run) => checkRun(path, run, (run as { key?: unknown } | null)?.key)),
+    debounced: v.listOf("debounced events", checkGathered),
+  }),
+);
+
+function checkSubject(path: string, subject: unknown): v.Problem {
+  const problem = v.checkText(path, subject);
+  return problem ?? v.checkInteger(`the length of ${path}`, (subject as string).length, 1, LONGEST_SUBJECT);
 }

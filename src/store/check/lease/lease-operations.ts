@@ -1,15 +1,28 @@
 // The operations on named leases as values.
 
-import type { LeaseFence, LeaseStore } from "../../contract/lease/leases.js";
+import { isUuid } from "../../../kernel/id.js";
+import { envName, leaseKey, nodeName } from "../../../kernel/name.js";
+import type { AcquireRequest, LeaseFence, LeaseStore } from "../../contract/lease/leases.js";
 import { CHANGES, type OperationsOf, READS } from "../../operation.js";
-import { checkDelay, checkLimit, checkText } from "../value.js";
-import { checkAcquire, mayBeFence, mayBeLease } from "./lease.js";
+import { checkRound } from "../filter.js";
+import { checkDelay, checkText, checkUuid, named, shape, whole } from "../value.js";
+
+const checkAcquire = shape<AcquireRequest>("request", {
+  env: named(envName),
+  key: named(leaseKey),
+  owner: named(nodeName),
+  token: checkUuid,
+  leaseMs: checkDelay,
+});
+const checkName = shape<LeaseFence>("fence", { env: checkText, key: checkText });
+const mayBeFence = (fence: LeaseFence) =>
+  !checkName("fence", fence) && Number.isSafeInteger(fence.epoch) && isUuid(fence.token);
 
 /** A fence that no lease can have is answered like one that was lost. */
 const lost = { when: (fence: LeaseFence) => !mayBeFence(fence), answer: false };
 
 export const LEASE_OPERATIONS = {
-  acquire: { ...CHANGES, changes: "a lease: held", check: checkAcquire },
+  acquire: { ...CHANGES, changes: "a lease: held", check: whole(checkAcquire) },
   renew: {
     ...CHANGES,
     changes: "a lease: longer",
@@ -26,10 +39,6 @@ export const LEASE_OPERATIONS = {
   },
   release: { ...CHANGES, changes: "a lease: free", absent: lost },
   owns: { ...READS, absent: lost },
-  reclaimExpired: {
-    ...CHANGES,
-    changes: "leases that have expired: free",
-    check: ({ env, limit }) => checkText("env", env) ?? checkLimit("limit", limit),
-  },
-  get: { ...READS, absent: { when: (env, key) => !mayBeLease(env, key), answer: null } },
+  reclaimExpired: { ...CHANGES, changes: "leases that have expired: free", check: whole(checkRound) },
+  get: { ...READS, absent: { when: (env, key) => checkName("lease", { env, key }) !== null, answer: null } },
 } satisfies OperationsOf<LeaseStore>;

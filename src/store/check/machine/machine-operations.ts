@@ -1,14 +1,22 @@
 // The operations on instances of state machines as values.
 
 import type { Change } from "../../contract/machine/changes.js";
-import type { MachineStore } from "../../contract/machine/machines.js";
+import { INSTANCE_STATUSES, type InstanceFilter, type MachineStore } from "../../contract/machine/machines.js";
 import { CHANGES, MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
 import { checkAge, checkPage } from "../filter.js";
-import { checkInteger, checkText, checkUuid, firstProblem } from "../value.js";
-import { checkInstanceFilter } from "./instance-filter.js";
+import { among, checkInteger, checkSeq, checkText, checkUuid, listOf, optional, shape, whole } from "../value.js";
 import { appendChecker, checkCreate, checkSettlements, checkTimerClaim, checkTold } from "./machine.js";
 
 const checkKey = (key: unknown) => checkUuid("key", key);
+const checkKeys = listOf("keys", checkUuid);
+
+const checkFilter = shape<InstanceFilter>("filter", {
+  env: checkText,
+  stack: optional(checkText),
+  machine: optional(checkText),
+  id: optional(checkText),
+  statuses: optional(listOf("statuses", among(INSTANCE_STATUSES))),
+});
 
 export const MACHINE_OPERATIONS = {
   create: {
@@ -21,6 +29,7 @@ export const MACHINE_OPERATIONS = {
   append: {
     ...CHANGES,
     changes: "events, timers, effects and snapshot of instances",
+    skipsLocked: true,
     each: { checker: appendChecker, refused: (_, error) => ({ outcome: "refused", error }) },
     batch: { ...MOST_AT_ONCE, sizeOf: changeSize, gathers: true },
   },
@@ -31,18 +40,17 @@ export const MACHINE_OPERATIONS = {
     each: { checker: () => (told) => checkTold("told", told), refused: (_, error) => ({ outcome: "refused", error }) },
     batch: { ...MOST_AT_ONCE, sizeOf: () => ({ rows: 1, bytes: 1000 }) },
   },
-  load: { ...READS, tx: true, check: (keys) => firstProblem(keys, checkKey) },
+  load: { ...READS, tx: true, check: (keys) => checkKeys("keys", keys) },
   events: {
     ...READS,
-    check: (key, { after, limit }) =>
-      checkKey(key) ?? checkInteger("after", after, 0, Number.MAX_SAFE_INTEGER) ?? checkInteger("limit", limit, 1),
+    check: (key, { after, limit }) => checkKey(key) ?? checkSeq("after", after) ?? checkInteger("limit", limit, 1),
   },
   timers: { ...READS, check: checkKey },
   claimTimers: { ...CHANGES, changes: "due timers: claimed, an attempt counted", check: checkTimerClaim },
   settleTimers: {
     ...CHANGES,
     changes: "timers that could not be fired: later, given up or dropped",
-    check: checkSettlements,
+    check: (settlements) => checkSettlements("settlements", settlements),
   },
   note: {
     ...CHANGES,
@@ -51,8 +59,8 @@ export const MACHINE_OPERATIONS = {
       checkKey(key) ?? checkInteger("seq", seq, 1, Number.MAX_SAFE_INTEGER) ?? checkText("problem", problem),
   },
   retryTimers: { ...CHANGES, changes: "dead timers: pending again", check: checkKey },
-  list: { ...READS, check: (filter, page) => checkInstanceFilter(filter) ?? checkPage(page) },
-  prune: { ...CHANGES, changes: "ended instances: deleted", check: checkAge },
+  list: { ...READS, check: (filter, page) => checkFilter("filter", filter) ?? checkPage("page", page) },
+  prune: { ...CHANGES, changes: "ended instances: deleted", check: whole(checkAge) },
 } satisfies OperationsOf<MachineStore>;
 
 /** Measured before it is checked, so it accepts any value. */

@@ -1,17 +1,47 @@
 // The operations on nodes as values.
 
 import { isUuid } from "../../../kernel/id.js";
-import { nodeName } from "../../../kernel/name.js";
-import { checkModeChange } from "../../../kernel/node-mode.js";
-import type { NodeStore } from "../../contract/node/nodes.js";
+import { envName, executorName, nodeName, queueName, stackName, versionName } from "../../../kernel/name.js";
+import { checkModeChange, NODE_MODES } from "../../../kernel/node-mode.js";
+import type { NodeExecutor, NodeRegistration, NodeStore } from "../../contract/node/nodes.js";
 import { CHANGES, type OperationsOf, READS } from "../../operation.js";
-import { checkName, checkText } from "../value.js";
-import { checkGroupIds, checkNode } from "./node.js";
+import * as v from "../value.js";
 
 const noSuchNode = (incarnation: unknown) => !isUuid(incarnation);
+const checkGroupIds = v.listOf("group numbers", v.integer(1));
+
+const checkNode = v.shape<NodeRegistration>("node", {
+  incarnation: v.checkUuid,
+  identity: v.named(nodeName),
+  name: v.named(nodeName),
+  env: v.named(envName),
+  stack: v.optional(v.named(stackName)),
+  build: v.optional(v.named(versionName)),
+  serves: v.optional(checkGroupIds),
+  executors: v.optional(
+    v.listOf(
+      "executors",
+      v.shape<NodeExecutor>("executor", {
+        name: v.named(executorName),
+        slots: v.integer(1),
+        queues: v.listOf("queue names", v.named(queueName)),
+      }),
+    ),
+  ),
+  alone: v.optional(v.checkBoolean),
+  heartbeatMs: v.optional(v.integer(1, v.LONGEST_DELAY_MS)),
+  leaseMs: v.optional(v.integer(1, v.LONGEST_DELAY_MS)),
+  presenceGraceMs: v.optional(v.integer(0, v.LONGEST_DELAY_MS)),
+  reclaims: v.optional(v.checkBoolean),
+  mode: v.optional(v.among(NODE_MODES)),
+});
 
 export const NODE_OPERATIONS = {
-  register: { ...CHANGES, changes: "a node, and the claims of the dead nodes that it replaces", check: checkNode },
+  register: {
+    ...CHANGES,
+    changes: "a node, and the claims of the dead nodes that it replaces",
+    check: v.whole(checkNode),
+  },
   heartbeat: { ...CHANGES, changes: "a node's last sign of life", absent: { when: noSuchNode, answer: false } },
   claimsFrom: {
     ...CHANGES,
@@ -24,10 +54,10 @@ export const NODE_OPERATIONS = {
     changes: "the mode of a node",
     check: (_incarnation, change, { by }) => {
       checkModeChange(change);
-      return checkName(nodeName, "by", by);
+      return v.named(nodeName)("by", by);
     },
     absent: { when: noSuchNode, answer: null },
   },
   stop: { ...CHANGES, changes: "a node: stopped", absent: { when: noSuchNode, answer: undefined } },
-  list: { ...READS, check: ({ env }) => checkText("env", env) },
+  list: { ...READS, check: ({ env }) => v.checkText("env", env) },
 } satisfies OperationsOf<NodeStore>;

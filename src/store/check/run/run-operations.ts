@@ -1,23 +1,28 @@
 // The operations on runs as values: starting, stopping, reading, retrying and removing them.
 
+import { InvalidInput } from "../../../kernel/error.js";
 import { isUuid } from "../../../kernel/id.js";
-import { nodeName } from "../../../kernel/name.js";
+import { envName, nodeName, stackName } from "../../../kernel/name.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import type { RunDeferrals } from "../../contract/run/deferrals.js";
-import type { RunMisfits } from "../../contract/run/misfits.js";
+import type { RunDeferrals, StackQuery } from "../../contract/run/deferrals.js";
+import type { MisfitReview, RunMisfits } from "../../contract/run/misfits.js";
 import type { RunRecords } from "../../contract/run/records.js";
-import type { RunRetries } from "../../contract/run/retry.js";
+import type { RetryCall, RunRetries } from "../../contract/run/retry.js";
 import type { InsertAnswer, RunStarts } from "../../contract/run/starts.js";
 import type { RunStops } from "../../contract/run/stops.js";
 import { CHANGES, type Each, MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
-import { checkStackQuery } from "../claim/recovery.js";
-import { checkAge, checkFilter, checkPage } from "../filter.js";
-import { checkLimit, checkName, checkText, checkUuid, firstProblem, optional, type Problem } from "../value.js";
-import { checkRetry } from "./retry.js";
+import { checkAge, checkFilter, checkPage, checkRound } from "../filter.js";
+import * as v from "../value.js";
 import { checkGroup, checkRun, idOf } from "./run.js";
 
 const noSuchId = (id: unknown) => !isUuid(id);
-const checkBy = (by: unknown) => checkName(nodeName, "by", by);
+const checkIds = v.listOf("run ids", () => null);
+const checkGroups = v.listOf("groups", checkGroup);
+const checkStop = v.whole(
+  v.shape<{ by: string; reason?: string }>("options", { by: v.named(nodeName), reason: v.optional(v.checkText) }),
+);
+/** Of a call for a run that does not exist. */
+const unknown = { when: noSuchId, answer: { outcome: "unknown" } } as const;
 
 /** Measured before it is checked, so it accepts any value. */
 export const runSize = (run: Pick<NewRun, "limits" | "input">) => ({
@@ -28,7 +33,7 @@ export const runSize = (run: Pick<NewRun, "limits" | "input">) => ({
 /** The runs of a call mostly share one group object: it is checked once. */
 const eachRun: Each<NewRun, InsertAnswer> = {
   checker: () => {
-    const groups = new Map<RunGroup, Problem>();
+    const groups = new Map<RunGroup, v.Problem>();
     return (run) => checkRun("", run, run?.key, groups);
   },
   refused: (run, error) => ({ outcome: "refused", runId: idOf(run), error }),
@@ -38,7 +43,7 @@ const starts = {
   groupIds: {
     ...CHANGES,
     changes: "numbers of new claim groups",
-    check: (groups) => firstProblem(groups, (group, i) => checkGroup(`groups[${i}]`, group)),
+    check: (groups) => checkGroups("groups", groups),
   },
   insert: {
     ...CHANGES,
@@ -54,20 +59,20 @@ const stops = {
   cancel: {
     ...CHANGES,
     changes: "a run and its tasks: ended, or asked to end",
-    check: (_runId, { by, reason }) => checkBy(by) ?? optional(checkText)("reason", reason),
-    absent: { when: noSuchId, answer: { outcome: "unknown" } },
+    check: (_runId, options) => checkStop(options),
+    absent: unknown,
   },
   pause: {
     ...CHANGES,
     changes: "a run and its tasks: paused, or asked to pause",
-    check: (_runId, { by }) => checkBy(by),
-    absent: { when: noSuchId, answer: { outcome: "unknown" } },
+    check: (_runId, options) => checkStop(options),
+    absent: unknown,
   },
   resume: {
     ...CHANGES,
     changes: "a paused run and its tasks",
-    check: (_runId, { by }) => checkBy(by),
-    absent: { when: noSuchId, answer: { outcome: "unknown" } },
+    check: (_runId, options) => checkStop(options),
+    absent: unknown,
   },
   stopping: { ...READS, absent: { when: noSuchId, answer: null } },
 } satisfies OperationsOf<RunStops>;
@@ -76,26 +81,26 @@ const deferrals = {
   expireDeferred: {
     ...CHANGES,
     changes: "deferred runs that no node took in time: cancelled",
-    check: ({ env, limit }) => checkLimit("limit", limit) ?? checkText("env", env),
+    check: v.whole(checkRound),
   },
   unservedGroups: { ...READS, check: checkStackQuery },
 } satisfies OperationsOf<RunDeferrals>;
 
 const records = {
   get: { ...READS, absent: { when: noSuchId, answer: null } },
-  glance: { ...READS, each: { checker: () => (id) => checkUuid("runId", id), refused: () => null } },
-  list: { ...READS, check: (filter, page) => checkFilter(filter) ?? checkPage(page) },
-  count: { ...READS, check: checkFilter },
-  archive: { ...CHANGES, changes: "ended runs: archived, and their keys free", check: checkAge },
-  prune: { ...CHANGES, changes: "ended runs: deleted", check: checkAge },
+  glance: { ...READS, each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => null } },
+  list: { ...READS, check: (filter, page) => checkFilter("filter", filter) ?? checkPage("page", page) },
+  count: { ...READS, check: (filter) => checkFilter("filter", filter) },
+  archive: { ...CHANGES, changes: "ended runs: archived, and their keys free", check: v.whole(checkAge) },
+  prune: { ...CHANGES, changes: "ended runs: deleted", check: v.whole(checkAge) },
 } satisfies OperationsOf<RunRecords>;
 
 const retries = {
   retry: {
     ...CHANGES,
     changes: "failed, dead and quarantined runs: retried",
-    check: checkRetry,
-    each: { checker: () => (id) => checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
+    check: (runIds, options) => checkIds("runIds", runIds) ?? checkRetry(options),
+    each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },
 } satisfies OperationsOf<RunRetries>;
 
@@ -103,9 +108,35 @@ const misfits = {
   reviewMisfits: {
     ...CHANGES,
     changes: "runs that some code does not fit: claimable again, or quarantined",
-    check: ({ env, limit, newcomer }) =>
-      checkText("env", env) ?? checkLimit("limit", limit) ?? optional(checkUuid)("newcomer", newcomer),
+    check: v.whole(
+      v.shape<MisfitReview>("review", { env: v.checkText, limit: v.checkLimit, newcomer: v.optional(v.checkUuid) }),
+    ),
   },
 } satisfies OperationsOf<RunMisfits>;
 
 export const RUN_OPERATIONS = { ...starts, ...stops, ...deferrals, ...records, ...retries, ...misfits };
+
+function checkRetry(options: RetryCall): v.Problem {
+  const check = v.shape<RetryCall>("options", {
+    by: v.named(nodeName),
+    callId: v.checkUuid,
+    fromStart: v.checkBoolean,
+    note: v.optional(v.checkPayload),
+  });
+  const problem = check("", options);
+  if (problem || !options.fromStart || options.note === undefined) return problem;
+  return new InvalidInput("note", "is for a run that continues where it was");
+}
+
+/** A program is given without its env. */
+function checkStackQuery(query: StackQuery): v.Problem {
+  const checkProgram = (path: string, program: unknown): v.Problem =>
+    v.checkObject(path, program) ?? checkGroup(path, { env: query.env, ...(program as object) });
+  const check = v.shape<StackQuery>("query", {
+    env: v.named(envName),
+    own: v.optional(v.named(stackName)),
+    stacks: v.nullable(v.listOf("stacks", v.named(stackName))),
+    programs: v.listOf("programs", checkProgram),
+  });
+  return check("", query);
+}

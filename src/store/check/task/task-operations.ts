@@ -4,13 +4,13 @@ import { isUuid } from "../../../kernel/id.js";
 import { nodeName } from "../../../kernel/name.js";
 import type { RunTasks } from "../../contract/task/tasks.js";
 import { CHANGES, type OperationsOf } from "../../operation.js";
-import { checkName, checkText, optional } from "../value.js";
+import { checkText, named, optional } from "../value.js";
 
 export const TASK_OPERATIONS = {
   cancelTasks: {
     ...CHANGES,
     changes: "the tasks of a run: ended, or asked to end",
-    check: (_runId, { by, reason }) => checkName(nodeName, "by", by) ?? optional(checkText)("reason", reason),
+    check: (_runId, { by, reason }) => named(nodeName)("by", by) ?? optional(checkText)("reason", reason),
     absent: { when: (runId) => !isUuid(runId), answer: 0 },
   },
   reconcile: {

@@ -2,7 +2,7 @@
 
 import { omit } from "../../../kernel/omit.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
+import type { RunFilter, RunPage, RunRecord, RunStore } from "../../contract/run/runs.js";
 import { shown } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
@@ -11,12 +11,12 @@ import { deferralOf } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { misfitOf } from "./misfits.js";
 
-export function getRun(tables: Tables, runId: string): RunRecord | null {
+function getRun(tables: Tables, runId: string): RunRecord | null {
   const row = tables.runs.get(runId);
   return row ? runRecord(tables, row) : null;
 }
 
-export function listRuns(
+function listRuns(
   tables: Tables,
   filter: RunFilter,
   page: { readonly limit: number; readonly before?: string },
@@ -30,7 +30,7 @@ export function listRuns(
   return { runs, next };
 }
 
-export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
+function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
   const counts: Partial<Record<RunState, number>> = {};
   for (const row of tables.runs.values()) {
     if (matches(row, filter)) counts[row.state] = (counts[row.state] ?? 0) + 1;
@@ -61,5 +61,13 @@ export function runRecord(tables: Tables, row: RunRow): RunRecord {
     recoveredFrom: taken.at(-1)?.owner ?? null,
     deferred: deferralOf(tables, row.id),
     misfit: misfitOf(tables, row),
+  };
+}
+
+export function memoryRecords(tables: Tables): Pick<RunStore, "get" | "list" | "count"> {
+  return {
+    get: async (runId) => getRun(tables, runId),
+    list: async (filter, page) => listRuns(tables, filter, page),
+    count: async (filter) => countRuns(tables, filter),
   };
 }

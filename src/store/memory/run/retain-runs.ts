@@ -2,6 +2,7 @@
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
+import type { RunStore } from "../../contract/run/runs.js";
 import { toUs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
@@ -13,14 +14,14 @@ export interface RetainOptions {
   readonly limit: number;
 }
 
-export function archiveRuns(tables: Tables, options: RetainOptions): number {
+function archiveRuns(tables: Tables, options: RetainOptions): number {
   const nowUs = tables.nowUs();
   const rows = oldRuns(tables, options, nowUs, (row) => row.archivedAtUs === null);
   for (const row of rows) row.archivedAtUs = nowUs;
   return rows.length;
 }
 
-export function pruneRuns(tables: Tables, options: RetainOptions): number {
+function pruneRuns(tables: Tables, options: RetainOptions): number {
   const rows = oldRuns(tables, options, tables.nowUs(), (row) => !hasLiveParent(tables, row));
   for (const row of rows) {
     tables.runs.delete(row.id);
@@ -71,4 +72,11 @@ function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: 
 function hasLiveParent(tables: Tables, row: RunRow): boolean {
   const parent = row.parentId === null ? undefined : tables.runs.get(row.parentId);
   return parent !== undefined && !isEnded(parent.state);
+}
+
+export function memoryRetention(tables: Tables): Pick<RunStore, "archive" | "prune"> {
+  return {
+    archive: async (options) => archiveRuns(tables, options),
+    prune: async (options) => pruneRuns(tables, options),
+  };
 }

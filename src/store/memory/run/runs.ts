@@ -19,10 +19,10 @@ import { reconcileTasks } from "../task/reconcile-tasks.js";
 import { cancelRun, cancelTasks } from "./cancel-run.js";
 import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { insertRuns } from "./insert-runs.js";
-import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { memoryRecords } from "./list-runs.js";
 import { reviewMisfits } from "./misfits.js";
 import { pauseRun, resumeRun } from "./pause-run.js";
-import { archiveRuns, pruneRuns } from "./retain-runs.js";
+import { memoryRetention } from "./retain-runs.js";
 import { busyRuns, leaveTasks, retryRuns } from "./retry-runs.js";
 import { stopProgress } from "./stop-requests.js";
 
@@ -69,13 +69,10 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     keyOf: async (runId) => keyOf(tables, runId),
     ...stopOperations(tables, wakes),
     reconcile: async (scope) => wakes.after(reconcileTasks(tables, scope)),
-    get: async (runId) => getRun(tables, runId),
+    ...memoryRecords(tables),
     glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
     claims: async (runId, { limit }) => readClaims(tables, runId, limit),
-    list: async (filter, page) => listRuns(tables, filter, page),
-    count: async (filter) => countRuns(tables, filter),
-    archive: async (options) => archiveRuns(tables, options),
-    prune: async (options) => pruneRuns(tables, options),
+    ...memoryRetention(tables),
     nextDue: async (groupIds) => nextDue(tables, groupIds),
     retry: async (runIds, options) => {
       // Runs that waited for a slot of these tasks get it before the run itself waits in line again.

@@ -1,6 +1,6 @@
 // Lists the claims that a run has had, with their holders.
 
-import type { ClaimRecord, Holder, TakenBackAs } from "../../contract/claim/claims.js";
+import type { ClaimRecord } from "../../contract/claim/claims.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
@@ -34,23 +34,19 @@ with wrote as materialized (
     )) as owner
   from epochs e left join wrote w using (epoch) left join taken k using (epoch) left join held h using (epoch)
 )
-select c.epoch, c.outcome, c.at, ${holder("c.owner")} as holder, ${holder("c.by")} as by from claims c order by c.epoch`;
+select c.epoch::float8, ${holder("c.owner")} as holder,
+  case when c.outcome is not null then json_build_object('at', c.at, 'by', ${holder("c.by")}, 'outcome', c.outcome) end as reclaimed
+from claims c order by c.epoch`;
   },
 );
 
-interface Row {
-  epoch: string;
-  outcome: TakenBackAs | null;
-  at: number | null;
-  holder: Holder | null;
-  by: Holder | null;
+async function claims(
+  db: Database,
+  runId: string,
+  { limit }: { readonly limit: number },
+): Promise<readonly ClaimRecord[]> {
+  if (limit < 1) return [];
+  return db.run<ClaimRecord>(readClaims, [runId, limit]);
 }
 
-export async function claims(db: Database, runId: string, limit: number): Promise<readonly ClaimRecord[]> {
-  if (limit < 1) return [];
-  const rows = await db.run<Row>(readClaims, [runId, limit]);
-  return rows.map(({ epoch, outcome, at, holder, by }) => {
-    const reclaimed = outcome === null ? null : { at: at!, by, outcome };
-    return { epoch: Number(epoch), holder, reclaimed };
-  });
-}
+export const claimReads = { claims };

@@ -70,9 +70,11 @@ with t as materialized (select ${d.now} as now
   })}${RECLAIMED(d)}`,
 );
 
-export async function reclaimExpiredRuns(
+async function reclaimExpiredRuns(
   db: Database,
   { env, limit }: { readonly env: string; readonly limit: number },
 ): Promise<readonly Reclaimed[]> {
   return settleReclaimed(db, await db.run<ReclaimedRow>(reclaimExpired, [limit, env]), null);
 }
+
+export const expiry = { reclaimExpired: reclaimExpiredRuns };

@@ -84,7 +84,7 @@ async function endTask(db: Database, row: ReclaimedRow, by: string | null): Prom
   });
   for (const { ready } of rows) await announceReady(db, ready);
   const parents = rows.flatMap((row) => row.notified ?? []);
-  if (parents.length > 0) await wakeRuns(db, parents);
+  await wakeRuns(db, parents);
   return rows;
 }
 
@@ -99,7 +99,7 @@ export async function settleReclaimed(
   by: string | null,
 ): Promise<readonly Reclaimed[]> {
   const parents = rows.flatMap((row) => row.notified ?? []);
-  if (parents.length > 0) await wakeRuns(db, parents);
+  await wakeRuns(db, parents);
   const tasks: ReclaimedRow[] = [];
   for (const row of rows) if (row.ending_task !== null) tasks.push(...(await endTask(db, row, by)));
   const all = tasks.length > 0 ? [...rows, ...tasks].sort(longestFirst) : rows;

@@ -6,6 +6,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { bigint, rowset, text, uuid } from "../connection/rowset.js";
+import { groupJson } from "../run/groups.js";
 import { ON_REQUEST, RECLAIMED } from "./reclaim-expired.js";
 import { EXPIRED, reclaimParts } from "./reclaim-orphans-sql.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
@@ -14,9 +15,9 @@ export const findOrphans = statement(
   "find_orphans",
   "Lists runs whose lease has expired for a given time.",
   ({ schema: s, now }) => `
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit,
-  coalesce(r.recovery, g.recovery) as recovery,
-  floor(extract(epoch from ${now} - r.lease_until) * 1000)::float8 as expired_for_ms
+select r.id as "runId", ${groupJson("g")} as "group", r.owner, r.epoch::float8, r.crashes, r.crash_limit as "crashLimit",
+  floor(extract(epoch from ${now} - r.lease_until) * 1000)::float8 as "expiredForMs",
+  coalesce(r.recovery, g.recovery) as recovery
 from ${s}.runs r cross join lateral (select * from ${s}.claim_groups g where g.id = r.claim_group limit 1) g
 where r.state = 'running' and r.lease_until <= (select ${now}) - ${interval("$1::float8")}
   and ($2::text is null or g.env = $2) and ($3::text is null or g.stack in ($3, '')) and ($4::uuid is null or r.id > $4)
@@ -50,44 +51,13 @@ with t as materialized (select ${d.now} as now
   },
 );
 
-interface OrphanRow {
-  id: string;
-  env: string;
-  stack: string;
-  queue: string;
-  program: string;
-  version: string;
-  owner: string;
-  epoch: string;
-  crashes: number;
-  crash_limit: number;
-  recovery: Orphan["recovery"];
-  expired_for_ms: number;
-}
-
-export async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
+async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
   const { env, stack, staleMs, limit, after } = filter;
   if (limit < 1) return [];
-  const rows = await db.run<OrphanRow>(findOrphans, [staleMs, env ?? null, stack ?? null, after ?? null, limit]);
-  return rows.map((row) => ({
-    runId: row.id,
-    group: {
-      env: row.env,
-      stack: row.stack || null,
-      queue: row.queue,
-      program: row.program,
-      version: row.version || null,
-    },
-    owner: row.owner,
-    epoch: Number(row.epoch),
-    crashes: row.crashes,
-    crashLimit: row.crash_limit,
-    expiredForMs: row.expired_for_ms,
-    recovery: row.recovery,
-  }));
+  return db.run<Orphan>(findOrphans, [staleMs, env ?? null, stack ?? null, after ?? null, limit]);
 }
 
-export async function recover(
+async function recover(
   db: Database,
   decisions: readonly RecoveryDecision[],
   { staleMs }: { readonly staleMs: number },
@@ -97,3 +67,5 @@ export async function recover(
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows, null);
 }
+
+export const recovery = { orphans, recover };

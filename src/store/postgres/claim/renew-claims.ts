@@ -58,7 +58,7 @@ interface Row {
   inbox_seq: string | null;
 }
 
-export async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
+async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
   // Each once: an UPDATE renews a row once, and the same claim asked for again would look lost.
   const once = [...new Map(claims.map((claim) => [nameOf(claim), claim])).values()];
   if (once.length === 0) return [];
@@ -80,3 +80,5 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
 function nameOf({ runId, epoch, token }: Claim): string {
   return `${runId} ${epoch} ${token}`;
 }
+
+export const renewals = { renew };

@@ -1,7 +1,6 @@
 // Accepts events: finds their subscriptions and inserts the runs, in one statement. An event is sent once, however many runs it
 // starts; what differs between them is computed where the subscriptions are.
 
-import type { LimitRule } from "../../../kernel/limit-rule.js";
 import { eventRun, eventRunId } from "../../../kernel/run/event-run.js";
 import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
 import type { Behind, Database } from "../connection/database.js";
@@ -14,7 +13,7 @@ import { type KeyedRun, keyHash } from "../key/run-keys.js";
 import type { Groups } from "../run/groups.js";
 import { insert } from "../run/insert-batch.js";
 import { intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
-import { EVENT, groupOf, match, type SubscriptionRow, subscriptionOf } from "./subscriptions.js";
+import { EVENT, groupOf, match, SUBSCRIPTION } from "./subscriptions.js";
 
 const EVENTS = rowset<EventToStart>()({
   ...EVENT,
@@ -72,7 +71,7 @@ with t as materialized (select ${d.now} as now
     array_agg(position) filter (where ${oneOf("id", "select run_id from k")}) as made
   from m group by env, subscription
 )
-select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
+select ${SUBSCRIPTION("u")}, f.places, f.made, coalesce(g.limits, '[]')::json as limits, g.id as claim_group,
   (select ${leaveWake("select claim_group from new")}) as hint
 from f
 cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
@@ -81,11 +80,10 @@ order by u.id`;
   },
 );
 
-interface Row extends SubscriptionRow {
+interface Row extends Matched {
   /** The places of the events it is for, and of those whose run was made. */
   places: number[];
   made: number[] | null;
-  limits: string;
   claim_group: number | null;
   hint: string;
 }
@@ -159,8 +157,7 @@ async function find(db: Database, wakes: WakeSender, events: readonly EventToSta
     for (const [i, matched] of (await match(db, events)).entries()) found[i]!.matched.push(...matched);
     return found;
   }
-  for (const { places, made, limits, claim_group, hint: _hint, ...row } of rows) {
-    const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
+  for (const { places, made, claim_group, hint: _hint, ...one } of rows) {
     const isMade = new Set(made);
     for (const place of places) {
       const event = found[place]!;

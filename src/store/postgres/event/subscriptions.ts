@@ -1,8 +1,5 @@
 // Updates the subscriptions to match the code of the nodes, and finds those that an event matches.
 
-import type { Filter } from "../../../kernel/contains.js";
-import type { LimitRule } from "../../../kernel/limit-rule.js";
-import type { KeyLifetime } from "../../../kernel/run/new-run.js";
 import {
   type Declaration,
   type EventToMatch,
@@ -125,10 +122,19 @@ with marked as (
 delete from ${s}.subscriptions u using undeclared x where u.env = $1 and u.id = x.id returning u.id`,
 );
 
+/** The fields of a subscription. */
+export const SUBSCRIPTION = (
+  u: string,
+) => `${u}.id, ${u}.scope, ${u}.env, nullif(${u}.stack, '') as stack, ${u}.event, ${u}.program, ${u}.queue,
+  nullif(${u}.version, '') as version, ${u}.filters as "where", ${u}.subject::json, ${u}.debounce_ms as "debounceMs",
+  case ${u}.lifetime when 'timed' then json_build_object('forMs', coalesce(${u}.key_ms, 0)) else to_json(${u}.lifetime) end as lifetime,
+  ${u}.crash_limit as "crashLimit",
+  case when ${u}.threshold is not null then json_build_object('threshold', ${u}.threshold, 'halfOpenMs', coalesce(${u}.half_open_ms, 0)) end as breaker`;
+
 const listSubscriptions = statement(
   "list_subscriptions",
   "Lists the subscriptions of an env.",
-  ({ schema: s }) => `select env, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
+  ({ schema: s }) => `select ${SUBSCRIPTION("u")} from ${s}.subscriptions u where u.env = $1 order by u.id`,
 );
 
 /** The claim group of a subscription's runs. */
@@ -156,7 +162,7 @@ with e as materialized (
   ) x
   group by e.env, x.id
 )
-select u.*, m.ords, coalesce(g.limits, '[]') as limits
+select ${SUBSCRIPTION("u")}, m.ords, coalesce(g.limits, '[]')::json as limits
 from m
 cross join lateral (select * from ${s}.subscriptions u where u.env = m.env and u.id = m.id limit 1) u
 left join lateral (
@@ -165,28 +171,8 @@ left join lateral (
 order by u.id`,
 );
 
-export interface SubscriptionRow {
-  env: string;
-  id: string;
-  scope: string;
-  stack: string;
-  event: string;
-  program: string;
-  queue: string;
-  version: string;
-  filters: Filter[];
-  subject: string | null;
-  debounce_ms: number | null;
-  lifetime: "live" | "archived" | "timed";
-  key_ms: number | null;
-  crash_limit: number;
-  threshold: number | null;
-  half_open_ms: number | null;
-}
-
-interface MatchedRow extends SubscriptionRow {
-  ords: number[];
-  limits: string;
+interface MatchedRow extends Matched {
+  readonly ords: number[];
 }
 
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
@@ -201,7 +187,7 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
 }
 
 export async function list(db: Database, env: string): Promise<readonly Subscription[]> {
-  return (await db.run<SubscriptionRow>(listSubscriptions, [env])).map(subscriptionOf);
+  return db.run<Subscription>(listSubscriptions, [env]);
 }
 
 export async function match(
@@ -211,30 +197,8 @@ export async function match(
 ): Promise<readonly (readonly Matched[])[]> {
   if (events.length === 0) return [];
   const found: Matched[][] = events.map(() => []);
-  for (const { ords, limits, ...row } of await db.run<MatchedRow>(matchEvents, EVENTS.arrays(events), { tx })) {
-    const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
+  for (const { ords, ...one } of await db.run<MatchedRow>(matchEvents, EVENTS.arrays(events), { tx })) {
     for (const ord of ords) found[ord - 1]!.push(one);
   }
   return found;
-}
-
-export function subscriptionOf(row: SubscriptionRow): Subscription {
-  const { env, id, scope, event, program, queue, filters, subject, debounce_ms, lifetime, key_ms, crash_limit } = row;
-  const kept: KeyLifetime = lifetime === "timed" ? { forMs: key_ms ?? 0 } : lifetime;
-  return {
-    id,
-    scope,
-    env,
-    stack: row.stack || null,
-    event,
-    program,
-    queue,
-    version: row.version || null,
-    where: filters,
-    subject: subject === null ? null : (JSON.parse(subject) as string[]),
-    debounceMs: debounce_ms,
-    lifetime: kept,
-    crashLimit: crash_limit,
-    breaker: row.threshold === null ? null : { threshold: row.threshold, halfOpenMs: row.half_open_ms ?? 0 },
-  };
 }

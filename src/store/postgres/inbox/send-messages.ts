@@ -8,6 +8,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { type Columns, rowset, text, uuid } from "../connection/rowset.js";
+import { payloadOf } from "../journal/read-journal.js";
 import { ENDED } from "../run/ended-states.js";
 import { wakeRuns } from "./wake-runs.js";
 
@@ -62,7 +63,7 @@ const unreadMessages = statement(
   "unread_messages",
   "Reads the unread messages of a run, the oldest first.",
   ({ schema: s }) => `
-select run_id, key, message_id, kind, name, codec, data, sender, ${ms("at")} as at
+select run_id as "runId", key, message_id as "messageId", kind, name, codec, data, sender, ${ms("at")} as at
 from ${s}.inbox where run_id = $1 and taken_seq is null order by id`,
 );
 
@@ -73,14 +74,15 @@ interface WhyRow {
   sender: string | null;
 }
 
-interface MessageRow extends Omit<WhyRow, "state"> {
+interface SentRow {
   run_id: string;
   key: string;
   message_id: string;
-  name: string;
+}
+
+interface MessageRow extends Omit<Message, "payload"> {
   codec: string | null;
   data: string | null;
-  at: number;
 }
 
 export async function send(
@@ -88,13 +90,9 @@ export async function send(
   messages: readonly NewMessage[],
   tx?: Transaction,
 ): Promise<readonly SendAnswer[]> {
-  const rows = await db.run<Pick<MessageRow, "run_id" | "key" | "message_id">>(
-    sendMessages,
-    MESSAGES.arrays(messages),
-    { tx },
-  );
+  const rows = await db.run<SentRow>(sendMessages, MESSAGES.arrays(messages), { tx });
   // In the caller's transaction no other can see the message yet: it is too early to wake the run.
-  if (!tx && rows.length > 0)
+  if (!tx)
     await wakeRuns(
       db,
       rows.map((row) => row.run_id),
@@ -120,14 +118,5 @@ function reasonOf(message: NewMessage, row: WhyRow): SendAnswer {
 
 export async function unread(db: Database, runId: string): Promise<readonly Message[]> {
   const rows = await db.run<MessageRow>(unreadMessages, [runId]);
-  return rows.map((row) => ({
-    runId: row.run_id,
-    key: row.key,
-    messageId: row.message_id,
-    kind: row.kind,
-    name: row.name,
-    payload: row.codec === null ? null : { codec: row.codec, data: row.data ?? "" },
-    sender: row.sender,
-    at: row.at,
-  }));
+  return rows.map(({ codec, data, ...message }) => ({ ...message, payload: payloadOf(codec, data) }));
 }

@@ -91,9 +91,11 @@ with t as materialized (select ${d.now} as now
 select id, claim_group, state from awake`,
 );
 
-export async function wake(db: Database, limit: number): Promise<number> {
+async function wake(db: Database, { limit }: { readonly limit: number }): Promise<number> {
   if (limit < 1) return 0;
   const rows = await db.run<{ claim_group: number; state: string }>(wakeParked, [limit]);
   db.onWork([...new Set(rows.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])))]);
   return rows.length;
 }
+
+export const wakeUps = { wakeParked: wake };

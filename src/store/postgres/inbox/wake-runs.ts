@@ -4,7 +4,7 @@ import { sleep } from "../../../kernel/world.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { int, rowset, uuid } from "../connection/rowset.js";
-import { admitAfter } from "../limit/admit-runs.js";
+import { announce, type MovedRow } from "../limit/admit-runs.js";
 
 /** A run, and how many messages it has to be woken for. */
 const RUNS = rowset<readonly [runId: string, n: number]>()({ run_id: uuid(([runId]) => runId), n: int(([, n]) => n) });
@@ -47,6 +47,7 @@ const AGAIN_MS = 25;
  * a commit never waits for another run's row, and wake_parked finds those that were not woken at all.
  */
 export async function wakeRuns(db: Database, runIds: readonly string[]): Promise<void> {
+  if (runIds.length === 0) return;
   const counts = new Map<string, number>();
   for (const id of runIds) counts.set(id, (counts.get(id) ?? 0) + 1);
   await wakeOnce(db, counts);
@@ -61,15 +62,8 @@ export async function wakeRuns(db: Database, runIds: readonly string[]): Promise
 
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
 async function wakeOnce(db: Database, counts: Map<string, number>): Promise<void> {
-  const woken = await db.run<{ id: string; claim_group: number; state: string }>(
-    wakeRunsStatement,
-    RUNS.arrays([...counts]),
-  );
+  const woken = await db.run<MovedRow>(wakeRunsStatement, RUNS.arrays([...counts]));
   for (const { id } of woken) counts.delete(id);
-  db.onWork(woken.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
   // A limited run that was parked is in line again: it may be its turn.
-  await admitAfter(
-    db,
-    woken.flatMap(({ id, state }) => (state === "held" ? id : [])),
-  );
+  await announce(db, woken);
 }

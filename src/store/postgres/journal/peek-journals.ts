@@ -101,7 +101,7 @@ interface GlanceRow extends EntryRow {
   misfits: string[] | null;
 }
 
-export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
+async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
   const rows = await db.run<GlanceRow>(glanceRuns, IDS.arrays(runIds));
   const answers: (RunGlance | null)[] = runIds.map(() => null);
   for (const row of rows) {
@@ -110,3 +110,5 @@ export async function glance(db: Database, runIds: readonly string[]): Promise<r
   }
   return answers;
 }
+
+export const glances = { glance };

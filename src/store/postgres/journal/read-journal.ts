@@ -1,5 +1,6 @@
 // Reads a run's journal in order and refuses one with a gap.
 
+import type { Payload } from "../../../kernel/codec/payload.js";
 import { JournalCorrupt, type JournalEntry, type JournalPage } from "../../contract/journal/journal.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -57,14 +58,10 @@ export async function read(
   return { ...page, entries };
 }
 
-export function entryOf(row: EntryRow): JournalEntry {
-  return {
-    seq: Number(row.seq),
-    epoch: Number(row.epoch),
-    kind: row.kind,
-    name: row.name,
-    key: row.key,
-    payload: row.codec === null ? null : { codec: row.codec, data: row.data ?? "" },
-    at: row.at,
-  };
+export function entryOf({ seq, epoch, kind, name, key, codec, data, at }: EntryRow): JournalEntry {
+  return { seq: Number(seq), epoch: Number(epoch), kind, name, key, payload: payloadOf(codec, data), at };
+}
+
+export function payloadOf(codec: string | null, data: string | null): Payload | null {
+  return codec === null ? null : { codec, data: data ?? "" };
 }

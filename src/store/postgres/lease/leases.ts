@@ -12,9 +12,9 @@ import { type Dialect, statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
 
 const COLUMNS = (now: string) => `
-  l.env, l.key, l.owner, l.epoch, coalesce(l.token, l.finished_token) as token, l.attempt,
+  l.env, l.key, l.owner, l.epoch::float8, coalesce(l.token::text, l.finished_token::text, '') as token, l.attempt,
   case when l.state = 'claimed' and l.lease_until <= ${now} then 'expired' else l.state end as state,
-  ${ms("l.lease_until")} as lease_until, ${ms("l.acquired_at")} as acquired_at, ${ms("l.finished_at")} as finished_at, l.detail`;
+  ${ms("l.lease_until")} as "leaseUntil", ${ms("l.acquired_at")} as "acquiredAt", ${ms("l.finished_at")} as "finishedAt", l.detail`;
 
 /** Whether the row is held under the very token that asks. */
 const MINE = "l.token is not distinct from excluded.token";
@@ -117,20 +117,6 @@ interface AcquireRow {
   left_ms: number;
 }
 
-interface Row {
-  env: string;
-  key: string;
-  owner: string;
-  epoch: string;
-  token: string | null;
-  attempt: number;
-  state: LeaseRecord["state"];
-  lease_until: number;
-  acquired_at: number;
-  finished_at: number | null;
-  detail: string | null;
-}
-
 export function leaseStore(db: Database): LeaseStore {
   const finish = async (fence: LeaseFence, state: "done" | "failed", detail: string | null) =>
     (await db.run(finishLease, [...valuesOf(fence), state, detail])).length > 0;
@@ -150,11 +136,11 @@ export function leaseStore(db: Database): LeaseStore {
     },
     async reclaimExpired({ env, limit }) {
       if (limit < 1) return [];
-      return (await db.run<Row>(reclaimLeases, [env, limit])).map(recordOf);
+      return db.run<LeaseRecord>(reclaimLeases, [env, limit]);
     },
     async get(env, key) {
-      const [row] = await db.run<Row>(getLease, [env, key]);
-      return row ? recordOf(row) : null;
+      const [lease] = await db.run<LeaseRecord>(getLease, [env, key]);
+      return lease ?? null;
     },
   };
 }
@@ -184,20 +170,4 @@ async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAn
 
 function valuesOf(fence: LeaseFence): unknown[] {
   return [fence.env, fence.key, fence.epoch, fence.token];
-}
-
-function recordOf(row: Row): LeaseRecord {
-  return {
-    env: row.env,
-    key: row.key,
-    owner: row.owner,
-    epoch: Number(row.epoch),
-    token: row.token ?? "",
-    attempt: row.attempt,
-    state: row.state,
-    leaseUntil: row.lease_until,
-    acquiredAt: row.acquired_at,
-    finishedAt: row.finished_at,
-    detail: row.detail,
-  };
 }

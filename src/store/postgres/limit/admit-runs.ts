@@ -107,7 +107,7 @@ interface Row {
   told: string | null;
 }
 
-export async function admit(db: Database, whom: Admission): Promise<number> {
+async function admit(db: Database, whom: Admission): Promise<number> {
   if ("runIds" in whom) {
     return admitAlong(db, whom.runIds);
   }
@@ -146,3 +146,21 @@ async function settle(db: Database, rows: readonly Row[]): Promise<number> {
 export async function admitAfter(db: Database, runIds: readonly string[]): Promise<void> {
   if (runIds.length > 0) await admit(db, { runIds }).catch(() => {});
 }
+
+/** A run that a statement has moved. */
+export interface MovedRow {
+  readonly id: string;
+  readonly claim_group: number;
+  readonly state: string;
+}
+
+/** Wakes nodes for those that wait now, and admits those that are held as far as their limits allow. */
+export async function announce(db: Database, moved: readonly MovedRow[]): Promise<void> {
+  db.onWork([...new Set(moved.flatMap(({ state, claim_group }) => (state === "waiting" ? claim_group : [])))]);
+  await admitAfter(
+    db,
+    moved.flatMap(({ state, id }) => (state === "held" ? id : [])),
+  );
+}
+
+export const admissions = { admit };

@@ -10,8 +10,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { float8, int, rowset, text } from "../connection/rowset.js";
-import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
-import { ENDED } from "../run/ended-states.js";
+import { ENDED, ENDED_PARTS, endedPartOf } from "../run/ended-states.js";
 
 const QUESTIONS = rowset<BreakerQuestion>()({
   env: text(({ env }) => env),

@@ -65,7 +65,7 @@ order by array_position(${declared.array("id")}, was.id)`,
 const readLimits = statement(
   "read_limits",
   "Reads the limits that are declared for a claim group.",
-  ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`,
+  ({ schema: s }) => `select limits::json from ${s}.claim_groups where id = $1`,
 );
 
 interface ConflictRow {
@@ -98,6 +98,6 @@ export async function declare(
 }
 
 export async function limitsOf(db: Database, groups: Groups, group: RunGroup): Promise<readonly LimitRule[]> {
-  const [row] = await db.run<{ limits: string }>(readLimits, async () => groups.ids([group]));
-  return row ? (JSON.parse(row.limits) as LimitRule[]) : [];
+  const [row] = await db.run<{ limits: LimitRule[] }>(readLimits, async () => groups.ids([group]));
+  return row?.limits ?? [];
 }

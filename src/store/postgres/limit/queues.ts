@@ -1,6 +1,5 @@
 // Queues: paused and resumed by a row that every claim reads; listed with the runs that wait in them.
 
-import type { RunState } from "../../../kernel/run/run-state.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -36,19 +35,12 @@ with t as materialized (select ${now} as now
 ), named as (
   select queue from live union select queue from ${s}.paused_queues where env = $1
 )
-select q.queue, ${ms("p.at")} as paused_at, p.by as paused_by, l.state, l.n, l.oldest
+select q.queue, coalesce(json_object_agg(l.state, l.n) filter (where l.state is not null), '{}') as counts,
+  max(l.oldest) as "oldestWaitingMs",
+  case when p.at is not null then json_build_object('at', ${ms("p.at")}, 'by', p.by) end as paused
 from named q left join ${s}.paused_queues p on p.env = $1 and p.queue = q.queue left join live l on l.queue = q.queue
-order by q.queue collate "C", l.state`,
+group by q.queue, p.at, p.by order by q.queue collate "C"`,
 );
-
-interface Row {
-  queue: string;
-  paused_at: number | null;
-  paused_by: string;
-  state: RunState | null;
-  n: number;
-  oldest: number | null;
-}
 
 export function queueStore(db: Database): QueueStore {
   return {
@@ -59,22 +51,6 @@ export function queueStore(db: Database): QueueStore {
       const groups = await db.run<{ id: number }>(resumeQueue, [env, queue]);
       db.onWork(groups.map(({ id }) => id));
     },
-    async list(env) {
-      return recordsOf(await db.run<Row>(listQueues, [env]));
-    },
+    list: (env) => db.run<QueueRecord>(listQueues, [env]),
   };
-}
-
-function recordsOf(rows: readonly Row[]): QueueRecord[] {
-  const queues = [...new Set(rows.map(({ queue }) => queue))];
-  return queues.map((queue) => {
-    const mine = rows.filter((row) => row.queue === queue);
-    const { paused_at, paused_by } = mine[0]!;
-    return {
-      queue,
-      counts: Object.fromEntries(mine.flatMap(({ state, n }) => (state === null ? [] : [[state, n]]))),
-      oldestWaitingMs: mine.find(({ oldest }) => oldest !== null)?.oldest ?? null,
-      paused: paused_at === null ? null : { at: paused_at, by: paused_by },
-    };
-  });
 }

@@ -27,16 +27,23 @@ export async function create(
   instances: readonly NewInstance[],
   tx?: Transaction,
 ): Promise<readonly CreateAnswer[]> {
-  const answers = new Map<NewInstance, CreateAnswer>();
-  let open = instances;
   // The second with an id in one call is answered like one that came later.
-  while (open.length > 0) {
-    const first = firstOfEach(open);
-    const sent = await sendCreates(db, groups, first, tx);
-    for (const [i, one] of first.entries()) answers.set(one, sent[i]!);
-    open = open.filter((one) => !answers.has(one));
+  return inRounds(instances, firstOfEach, (first) => sendCreates(db, groups, first, tx));
+}
+
+/** Sends those that fit into one statement, and then the rest. Answers are in the order of the items. */
+async function inRounds<Item, Answer>(
+  items: readonly Item[],
+  fitting: (open: readonly Item[]) => readonly Item[],
+  send: (round: readonly Item[]) => Promise<readonly Answer[]>,
+): Promise<readonly Answer[]> {
+  const answers = new Map<Item, Answer>();
+  for (let open = items; open.length > 0; open = open.filter((one) => !answers.has(one))) {
+    const round = fitting(open);
+    const sent = await send(round);
+    for (const [i, one] of round.entries()) answers.set(one, sent[i]!);
   }
-  return instances.map((one) => answers.get(one)!);
+  return items.map((one) => answers.get(one)!);
 }
 
 function firstOfEach(instances: readonly NewInstance[]): NewInstance[] {
@@ -73,15 +80,7 @@ export async function append(
   groups: Groups,
   appends: readonly Append[],
 ): Promise<readonly AppendAnswer[]> {
-  const answers = new Map<Append, AppendAnswer>();
-  let open = appends;
-  while (open.length > 0) {
-    const batch = apart(open);
-    const sent = await sendAppends(db, groups, batch);
-    for (const [i, one] of batch.entries()) answers.set(one, sent[i]!);
-    open = open.filter((one) => !answers.has(one));
-  }
-  return appends.map((one) => answers.get(one)!);
+  return inRounds(appends, apart, (round) => sendAppends(db, groups, round));
 }
 
 /**

@@ -17,6 +17,7 @@ import { interval, ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
 import type { WakeSender } from "../connection/wake-sender.js";
 import type { Groups } from "../run/groups.js";
+import { byAge } from "../run/retain-runs.js";
 import { append, create } from "./append-instances.js";
 import { LOADED, type LoadedRow, loadedOf, RECORD, type RecordRow, recordOf } from "./instance-row.js";
 import { claimDue, settle, TIMER_RECORD, type TimerRow, tell, timerOf } from "./timers.js";
@@ -134,10 +135,7 @@ export function machineStore(db: Database, groups: Groups, wakes: WakeSender): M
       return rows.length;
     },
     list: (filter, page) => list(db, filter, page),
-    async prune(age) {
-      const { env, endedBeforeMs, limit } = age;
-      return limit < 1 ? 0 : (await db.run(pruneInstances, [env, endedBeforeMs, limit])).length;
-    },
+    prune: (age) => byAge(pruneInstances)(db, age),
   };
 
   async function inform(woken: readonly RunGroup[], tx: Transaction | undefined): Promise<void> {

@@ -7,7 +7,6 @@ import type {
   NewTold,
   TellAnswer,
   TimerClaim,
-  TimerKind,
   TimerRecord,
   TimerSettlement,
 } from "../../contract/machine/machines.js";
@@ -21,38 +20,24 @@ import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
 import { SENT, sentColumns } from "./machine-columns.js";
 import { intoSent } from "./machine-sql.js";
 
-export const TIMER_RECORD = `x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
-  x.data as timer_data, ${ms("x.due_at")} as due_at, ${ms("greatest(x.try_at, x.claimed_until)")} as try_at, x.attempts, x.state, x.problem as timer_problem`;
+/** Columns of an instance have the same names: those of the timer have others where both are read. */
+export const TIMER_RECORD = `x.id as timer_id, x.instance as "instanceKey", x.generation::float8, x.kind, x.name as timer_name,
+  x.codec as timer_codec, x.data as timer_data, ${ms("x.due_at")} as "dueAt", ${ms("greatest(x.try_at, x.claimed_until)")} as "tryAt",
+  x.attempts, x.state, x.problem as timer_problem`;
 
-export interface TimerRow {
-  timer_id: string;
-  instance: string;
-  generation: string;
-  kind: TimerKind;
-  timer_name: string;
-  timer_codec: string;
-  timer_data: string;
-  due_at: number;
-  try_at: number;
-  attempts: number;
-  state: "pending" | "dead";
-  timer_problem: string | null;
+export interface TimerRow extends Omit<TimerRecord, "id" | "name" | "payload" | "problem"> {
+  readonly timer_id: string;
+  readonly timer_name: string;
+  readonly timer_codec: string;
+  readonly timer_data: string;
+  readonly timer_problem: string | null;
 }
 
 export function timerOf(row: TimerRow): TimerRecord {
-  return {
-    id: row.timer_id,
-    instanceKey: row.instance,
-    generation: Number(row.generation),
-    kind: row.kind,
-    name: row.timer_name,
-    payload: { codec: row.timer_codec, data: row.timer_data },
-    dueAt: row.due_at,
-    tryAt: row.try_at,
-    attempts: row.attempts,
-    state: row.state,
-    problem: row.timer_problem,
-  };
+  const { instanceKey, generation, kind, dueAt, tryAt, attempts, state, timer_id: id, timer_name: name } = row;
+  const payload = { codec: row.timer_codec, data: row.timer_data };
+  const problem = row.timer_problem;
+  return { id, instanceKey, generation, kind, name, payload, dueAt, tryAt, attempts, state, problem };
 }
 
 /**

@@ -1,7 +1,7 @@
 // Events: which programs they start, which nodes declared that, and what gathers while a subject is not quiet.
 
 import type { Dialect } from "../connection/dialect.js";
-import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
+import { ENDED_PARTS, endedPartOf } from "../run/ended-states.js";
 
 export const events = ({ schema: s }: Dialect) => `
 -- '' means none in stack and version. An event is for a subscription when its payload contains one of the filters.

@@ -109,7 +109,7 @@ create table ${s}.runs (
 create index runs_waiting on ${s}.runs (claim_group, priority, available_at) where state = 'waiting';
 create index runs_running on ${s}.runs (owner) where state = 'running';
 create index runs_parked on ${s}.runs (wake_at) where state = 'parked';
--- What retention and the lists of troubled and archived runs read; the expression is in run/ended-part.ts, too.
+-- What retention and the lists of troubled and archived runs read; the expression is in run/ended-states.ts, too.
 create index runs_ended on ${s}.runs (claim_group,
   (case when archived_at is not null then 2 when state in ('failed', 'dead', 'quarantined') then 1 else 0 end),
   ended_at, id) where ended_at is not null;

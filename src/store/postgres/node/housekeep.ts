@@ -3,11 +3,15 @@
 import type { ModeState } from "../../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../../contract/node/house.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
-import { peersOf } from "./peers.js";
-import { departingParts, goneParts, HERE, inEnv, isHere, isOrphan } from "./presence-sql.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import { departingParts, goneParts, HERE, inEnv, isHere, isLive, isOrphan } from "./presence-sql.js";
 
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
+
+/** Live nodes of the same env that claim from a group that node `incarnation` claims from, itself included; given `here`. */
+const peersOf = ({ schema: s }: Dialect, incarnation: string, now: string) => `(
+    select count(*)::int from ${s}.nodes n join ${s}.nodes m on m.incarnation = ${incarnation}
+    where n.env = m.env and n.claims && m.claims and (n.incarnation = m.incarnation or ${isLive(now)}))`;
 
 /**
  * Its parts in order: t (the time), here (presence-sql.ts: the session locks that are held), mine and beat (the node's own sign of

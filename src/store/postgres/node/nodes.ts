@@ -1,7 +1,7 @@
 // Registers nodes, stores their heartbeats, and lists them with the runs they hold.
 
 import type { ModeChange, ModeState } from "../../../kernel/node-mode.js";
-import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
+import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer, Rival } from "../../contract/node/nodes.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { orphanParts, RECLAIMED } from "../claim/reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "../claim/reclaimed.js";
@@ -9,6 +9,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { declaredDigest } from "../limit/program-limits.js";
+import { groupJson } from "../run/groups.js";
 import { isHeard } from "./presence-sql.js";
 
 /** The mode stored for the identity wins over the node's option. In full mode it claims from all its groups; in
@@ -88,8 +89,7 @@ const stopNode = statement(
 );
 
 const groupsIn = (ids: string, s: string, only = "true") => `array(
-    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
-      'version', nullif(g.version, ''))
+    select ${groupJson("g")}
     from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id where ${only} order by o.ord
   )`;
 
@@ -97,8 +97,8 @@ const listNodes = statement(
   "list_nodes",
   "Lists nodes with their mode, groups and number of runs.",
   ({ schema: s, now }) => `
-select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
-  ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
+select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as "startedAt",
+  ${ms("n.seen_at")} as "seenAt", ${ms("n.stopped_at")} as "stoppedAt",
   n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
   n.presence_grace_ms::float8 as "presenceGraceMs",
   n.stopped_at is null and ${isHeard(now)} as alive,
@@ -109,12 +109,6 @@ from ${s}.nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
 order by n.started_at desc, n.incarnation`,
 );
-
-interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
-  started_at: number;
-  seen_at: number;
-  stopped_at: number | null;
-}
 
 /** `onNews`: called when a node's mode was changed. */
 export function nodeStore(db: Database, onNews: () => void): NodeStore {
@@ -135,25 +129,13 @@ export function nodeStore(db: Database, onNews: () => void): NodeStore {
     async stop(incarnation) {
       await db.run(stopNode, [incarnation]);
     },
-    async list({ env, stopped = false }) {
-      const rows = await db.run<Row>(listNodes, [env, stopped]);
-      return rows.map(({ started_at, seen_at, stopped_at, ...node }): NodeRecord => {
-        return { ...node, startedAt: started_at, seenAt: seen_at, stoppedAt: stopped_at };
-      });
-    },
+    list: ({ env, stopped = false }) => db.run<NodeRecord>(listNodes, [env, stopped]),
   };
 }
 
-interface RegisterRow {
-  outcome: RegisterAnswer["outcome"];
-  dead: string[] | null;
-  incarnation: string;
-  identity: string;
-  name: string;
-  alone: boolean;
-  mode: ModeState["mode"];
-  overrides: ModeState["overrides"];
-  drain: ModeState["drain"];
+interface RegisterRow extends Rival, ModeState {
+  readonly outcome: RegisterAnswer["outcome"];
+  readonly dead: string[] | null;
 }
 
 /** A separate statement reclaims claims: a start that dies before it is repeated and finds the same dead nodes. */

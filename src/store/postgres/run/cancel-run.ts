@@ -121,29 +121,34 @@ interface TasksRow {
 const TRIES = 100;
 const AGAIN_MS = 5;
 
-export async function cancel(
-  db: Database,
-  runId: string,
-  by: string,
-  reason: string | undefined,
-): Promise<CancelAnswer> {
-  const data = JSON.stringify({ by, reason: reason ?? null });
-  const row = await cancelIt(db, [runId, by, data]);
+interface Request {
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** The values of all three statements. */
+function valuesOf(runId: string, { by, reason }: Request): readonly unknown[] {
+  return [runId, by, JSON.stringify({ by, reason: reason ?? null })];
+}
+
+async function cancel(db: Database, runId: string, request: Request): Promise<CancelAnswer> {
+  const values = valuesOf(runId, request);
+  const row = await cancelIt(db, values);
   if (!row) return { outcome: "unknown" };
   if (isEnded(row.state) && row.state !== "cancelled")
     return { outcome: "ended", state: row.state satisfies EndedState };
   if (row.state === "cancelled" || row.cancelled) return { outcome: "cancelled" };
   if (row.pending === 0) return { outcome: "requested" };
   // It waits for its tasks. When none of them runs, it can be cancelled like any other.
-  const running = await cancelAll(db, [runId, by, data]);
+  const running = await cancelTasksOf(db, runId, request);
   if (running > 0 || row.state === "running") return { outcome: "requested" };
-  const after = await cancelIt(db, [runId, by, data]);
+  const after = await cancelIt(db, values);
   return after && (after.cancelled || after.state === "cancelled")
     ? { outcome: "cancelled" }
     : { outcome: "requested" };
 }
 
-async function cancelIt(db: Database, values: readonly [string, string, string]): Promise<Row | undefined> {
+async function cancelIt(db: Database, values: readonly unknown[]): Promise<Row | undefined> {
   let [row] = await db.run<Row>(cancelRun, values);
   for (let tries = 0; row?.counts && !isEnded(row.state) && tries < TRIES; tries++) {
     const [taken] = await db.run<Row>(cancelTask, values);
@@ -162,22 +167,15 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
   return row;
 }
 
-async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
-  const [row] = await db.run<TasksRow>(cancelTasks, values);
+export async function cancelTasksOf(db: Database, runId: string, request: Request): Promise<number> {
+  const [row] = await db.run<TasksRow>(cancelTasks, valuesOf(runId, request));
   const { running, requested, notified, left_lines, ready } = row!;
   await announceReady(db, ready);
   db.onCalled(requested);
   const woken = [...notified, ...requested];
-  if (woken.length > 0) await wakeRuns(db, woken);
+  await wakeRuns(db, woken);
   await admitAfter(db, left_lines);
   return running;
 }
 
-export async function cancelTasksOf(
-  db: Database,
-  runId: string,
-  by: string,
-  reason: string | undefined,
-): Promise<number> {
-  return cancelAll(db, [runId, by, JSON.stringify({ by, reason: reason ?? null })]);
-}
+export const cancels = { cancel, cancelTasks: cancelTasksOf };

@@ -12,6 +12,7 @@ import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
+import { groupJson } from "./groups.js";
 
 interface Deferral extends NewDeferral {
   readonly run: number;
@@ -82,11 +83,14 @@ interface ExpiredRow {
   notified: string | null;
 }
 
-export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
+async function expireDeferred(
+  db: Database,
+  { env, limit }: { readonly env: string; readonly limit: number },
+): Promise<readonly ExpiredRun[]> {
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const parents = rows.flatMap((row) => row.notified ?? []);
-  if (parents.length > 0) await wakeRuns(db, parents);
+  await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),
@@ -107,7 +111,7 @@ const unservedGroupsOf = statement(
   "unserved_groups",
   "Lists groups of other stacks that no live node serves.",
   ({ schema: s, now }) => `
-select g.id, g.env, g.stack, g.queue, g.program, g.version
+select g.id, ${groupJson("g")} as "group"
 from ${s}.claim_groups g
 where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or g.stack = any($3::text[]))
   and exists (select from ${PROGRAMS.from(4).as("p")}
@@ -118,14 +122,13 @@ where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or 
 order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C"`,
 );
 
-export async function unservedGroups(
+async function unservedGroups(
   db: Database,
   query: StackQuery,
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
   const { env, stacks, own, programs } = query;
   const values = [env, own ?? "", stacks, ...PROGRAMS.arrays(programs)];
-  const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, values);
-  return rows.map(({ id, version, ...group }) => ({ id, group: { ...group, version: version || null } }));
+  return db.run<{ id: number; group: RunGroup }>(unservedGroupsOf, values);
 }
 
 const keyOfRun = statement(
@@ -135,7 +138,9 @@ const keyOfRun = statement(
 select k.scope, k.key from ${s}.runs r join ${s}.run_keys k on k.hash = r.key_hash and k.run_id = r.id where r.id = $1`,
 );
 
-export async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {
+async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {
   const [row] = await db.run<{ scope: string; key: string }>(keyOfRun, [runId]);
   return row ?? null;
 }
+
+export const deferrals = { expireDeferred, unservedGroups, keyOf };

@@ -21,6 +21,11 @@ const GROUP = {
 const GROUPS = rowset<RunGroup>()(GROUP);
 const NUMBERED_GROUPS = rowset<RunGroup & { readonly number: number }>()({ ...GROUP, id: int(({ number }) => number) });
 
+/** A group as the contract has it, read from a row with these columns. */
+export const groupJson = (row: string) =>
+  `json_build_object('env', ${row}.env, 'stack', nullif(${row}.stack, ''), 'queue', ${row}.queue, 'program', ${row}.program,
+    'version', nullif(${row}.version, ''))`;
+
 const insertGroups = statement(
   "insert_groups",
   "Numbers claim groups that have no number yet.",

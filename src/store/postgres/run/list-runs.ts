@@ -6,13 +6,15 @@ import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
-import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
+import { ENDED_PARTS, endedPartOf } from "./ended-states.js";
+import { groupJson } from "./groups.js";
 
-const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-  ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
-  ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from, k.recoveries,
-  ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
+/** The fields of a record. */
+const COLUMNS = `r.id, ${groupJson("g")} as "group", r.state, r.priority, ${ms("r.available_at")} as "availableAt",
+  ${ms("r.wake_at")} as "wakeAt", r.epoch::float8, r.owner, ${ms("r.lease_until")} as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k."recoveredFrom", k.recoveries,
+  ${ms("r.created_at")} as "createdAt", ${ms("r.ended_at")} as "endedAt", ${ms("r.archived_at")} as "archivedAt", f.deferred`;
 
 const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -25,7 +27,7 @@ left join lateral (
   where r.misfits is not null
 ) x on true
 cross join lateral (
-  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
   from ${s}.reclaimed_claims k where k.run_id = r.id
 ) k`;
 
@@ -35,38 +37,6 @@ const getRun = statement(
   ({ schema: s }) => `
 select ${COLUMNS} from ${FROM(s)} where r.id = $1`,
 );
-
-interface Row {
-  id: string;
-  env: string;
-  stack: string;
-  queue: string;
-  program: string;
-  version: string;
-  state: RunState;
-  priority: number;
-  available_at: number;
-  wake_at: number | null;
-  epoch: string;
-  owner: string | null;
-  lease_until: number | null;
-  seq: string;
-  base_seq: string;
-  generation: number;
-  inbox_seq: string;
-  failures: number;
-  crashes: number;
-  crash_limit: number;
-  parent_id: string | null;
-  recovered_from: string | null;
-  recoveries: number;
-  pending: number;
-  created_at: number;
-  ended_at: number | null;
-  archived_at: number | null;
-  deferred: RunRecord["deferred"];
-  misfit: RunRecord["misfit"];
-}
 
 interface PageAsked {
   readonly filter: RunFilter;
@@ -140,23 +110,19 @@ select count(*)::int as n from (
   samples: { troubled: FILTERS["troubled"]!, archived: FILTERS["archived"]! },
 });
 
-export async function get(db: Database, runId: string): Promise<RunRecord | null> {
-  const [row] = await db.run<Row>(getRun, [runId]);
-  return row ? recordOf(row) : null;
+async function get(db: Database, runId: string): Promise<RunRecord | null> {
+  const [run] = await db.run<RunRecord>(getRun, [runId]);
+  return run ?? null;
 }
 
-export async function list(
-  db: Database,
-  filter: RunFilter,
-  page: { limit: number; before?: string },
-): Promise<RunPage> {
+async function list(db: Database, filter: RunFilter, page: { limit: number; before?: string }): Promise<RunPage> {
   const { limit } = page;
-  const rows = await db.runQuery<Row, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
-  const runs = rows.slice(0, limit).map(recordOf);
+  const rows = await db.runQuery<RunRecord, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
+  const runs = rows.slice(0, limit);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
 }
 
-export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
+async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
   const rows = await db.runWhole<{ state: RunState; n: number }, RunFilter>(countRuns, filter);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
@@ -212,38 +178,4 @@ function whereOf({ env, stack, program, queue, states, archived }: RunFilter): W
   return { groups, runs, text: `${groups} and ${runs}`, values };
 }
 
-function recordOf(row: Row): RunRecord {
-  return {
-    id: row.id,
-    group: {
-      env: row.env,
-      stack: row.stack || null,
-      queue: row.queue,
-      program: row.program,
-      version: row.version || null,
-    },
-    state: row.state,
-    priority: row.priority,
-    availableAt: row.available_at,
-    wakeAt: row.wake_at,
-    epoch: Number(row.epoch),
-    owner: row.owner,
-    leaseUntil: row.lease_until,
-    seq: Number(row.seq),
-    baseSeq: Number(row.base_seq),
-    generation: row.generation,
-    inboxSeq: Number(row.inbox_seq),
-    failures: row.failures,
-    crashes: row.crashes,
-    crashLimit: row.crash_limit,
-    parentId: row.parent_id,
-    recoveries: row.recoveries,
-    recoveredFrom: row.recovered_from,
-    deferred: row.deferred,
-    misfit: row.misfit,
-    pending: row.pending,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-    archivedAt: row.archived_at,
-  };
-}
+export const records = { get, list, count };

@@ -33,8 +33,10 @@ cross join lateral (
 where g.id <> all(array(select id from paused))`,
 );
 
-export async function next(db: Database, groupIds: readonly number[]): Promise<number | null> {
+async function next(db: Database, groupIds: readonly number[]): Promise<number | null> {
   if (groupIds.length === 0) return null;
   const [row] = await db.run<{ in_ms: number | null }>(nextDue, [groupIds]);
   return row!.in_ms;
 }
+
+export const dueTimes = { nextDue: next };

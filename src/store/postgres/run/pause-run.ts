@@ -100,7 +100,7 @@ interface PauseRow {
   readonly moved: boolean;
 }
 
-export async function pause(db: Database, runId: string, by: string): Promise<PauseAnswer> {
+async function pause(db: Database, runId: string, { by }: { readonly by: string }): Promise<PauseAnswer> {
   const rows = await onWholeTree<PauseRow>(db, pauseRun, [runId, by]);
   const { state, running } = rows.at(-1)!;
   db.onCalled(rows.flatMap(({ asked }) => asked));
@@ -121,7 +121,7 @@ interface ResumeRow {
   readonly moved: boolean;
 }
 
-export async function resume(db: Database, runId: string, by: string): Promise<ResumeAnswer> {
+async function resume(db: Database, runId: string, { by }: { readonly by: string }): Promise<ResumeAnswer> {
   const rows = await onWholeTree<ResumeRow>(db, resumeRun, [runId, by]);
   const { state } = rows.at(-1)!;
   if (state === null) return { outcome: "unknown" };
@@ -132,3 +132,5 @@ export async function resume(db: Database, runId: string, by: string): Promise<R
   );
   return rows.some(({ resumed }) => resumed) ? { outcome: "resumed" } : { outcome: "not paused", state };
 }
+
+export const pauses = { pause, resume };

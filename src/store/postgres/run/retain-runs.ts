@@ -2,11 +2,10 @@
 
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
 import type { Database } from "../connection/database.js";
-import { type Dialect, statement } from "../connection/dialect.js";
+import { type Dialect, type Statement, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
-import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
-import { ENDED } from "./ended-states.js";
+import { ENDED, ENDED_PARTS, endedPartOf } from "./ended-states.js";
 
 interface Age {
   readonly env: string;
@@ -97,12 +96,10 @@ export const pruneRuns = statement("prune_runs", "Removes runs that ended a give
 select id from gone`;
 });
 
-export async function archive(db: Database, age: Age): Promise<number> {
-  const { env, endedBeforeMs, limit } = age;
-  return limit < 1 ? 0 : (await db.run(archiveRuns, [env, endedBeforeMs, limit])).length;
-}
+/** Returns how many. */
+export const byAge =
+  (which: Statement) =>
+  async (db: Database, { env, endedBeforeMs, limit }: Age) =>
+    limit < 1 ? 0 : (await db.run(which, [env, endedBeforeMs, limit])).length;
 
-export async function prune(db: Database, age: Age): Promise<number> {
-  const { env, endedBeforeMs, limit } = age;
-  return limit < 1 ? 0 : (await db.run(pruneRuns, [env, endedBeforeMs, limit])).length;
-}
+export const retention = { archive: byAge(archiveRuns), prune: byAge(pruneRuns) };

@@ -65,11 +65,7 @@ interface Row {
   mine: boolean;
 }
 
-export async function retry(
-  db: Database,
-  runIds: readonly string[],
-  options: RetryCall,
-): Promise<readonly RetryAnswer[]> {
+async function retry(db: Database, runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]> {
   const { by, callId, fromStart, note } = options;
   await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, by, callId));
   const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data];
@@ -85,3 +81,5 @@ export async function retry(
     return isRetryable(row.state) || row.mine ? { outcome: "retried" } : { outcome: "not retryable", state: row.state };
   });
 }
+
+export const retries = { retry };

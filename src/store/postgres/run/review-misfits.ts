@@ -4,7 +4,7 @@ import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } 
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { admitAfter } from "../limit/admit-runs.js";
+import { announce, type MovedRow } from "../limit/admit-runs.js";
 import { ENDED } from "./ended-states.js";
 import { isLiveNode, NAMES } from "./misfit-sql.js";
 
@@ -50,7 +50,7 @@ with t as materialized (select ${now} as now
   update ${s}.misfit_runs m set look_at = t.now + ${interval(String(LOOK_AGAIN_MS))} from t
   where m.run_id = any(array(select id from judged))
 )
-select x.id as "runId", g.program, x.outcome, x.claim_group, x.state from (
+select x.id, g.program, x.outcome, x.claim_group, x.state from (
   select id, claim_group, state, 'lifted' as outcome from lifted
   union all select id, claim_group, state, 'quarantined' from shut
 ) x cross join lateral (select program from ${s}.claim_groups g where g.id = x.claim_group limit 1) g
@@ -91,23 +91,15 @@ export const reviewFor = statement(
     ),
 );
 
-interface Row extends MisfitReviewed {
-  claim_group: number;
-  state: string;
-}
+type Row = MovedRow & Omit<MisfitReviewed, "runId">;
 
-export async function reviewMisfits(
-  db: Database,
-  { env, limit, newcomer }: MisfitReview,
-): Promise<readonly MisfitReviewed[]> {
+async function reviewMisfits(db: Database, { env, limit, newcomer }: MisfitReview): Promise<readonly MisfitReviewed[]> {
   if (limit < 1) return [];
   const rows = await (newcomer === undefined
     ? db.run<Row>(reviewDue, [env, limit])
     : db.run<Row>(reviewFor, [env, limit, newcomer]));
-  db.onWork([...new Set(rows.flatMap(({ state, claim_group }) => (state === "waiting" ? claim_group : [])))]);
-  await admitAfter(
-    db,
-    rows.flatMap(({ state, runId }) => (state === "held" ? runId : [])),
-  );
-  return rows.map(({ runId, program, outcome }) => ({ runId, program, outcome }));
+  await announce(db, rows);
+  return rows.map(({ id: runId, program, outcome }) => ({ runId, program, outcome }));
 }
+
+export const reviews = { reviewMisfits };

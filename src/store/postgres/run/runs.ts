@@ -5,30 +5,53 @@ import type { RunStore } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { claim } from "../claim/claim-runs.js";
 import { commit } from "../claim/commit.js";
-import { claims } from "../claim/read-claims.js";
-import { reclaimExpiredRuns } from "../claim/reclaim-expired.js";
-import { orphans, recover } from "../claim/recover-runs.js";
-import { renew } from "../claim/renew-claims.js";
+import { claimReads } from "../claim/read-claims.js";
+import { expiry } from "../claim/reclaim-expired.js";
+import { recovery } from "../claim/recover-runs.js";
+import { renewals } from "../claim/renew-claims.js";
 import type { Database } from "../connection/database.js";
+import { onDatabase } from "../connection/on-database.js";
 import type { WakeSender } from "../connection/wake-sender.js";
-import { wake } from "../inbox/wake-parked.js";
-import { glance } from "../journal/peek-journals.js";
-import { admit, admitAfter } from "../limit/admit-runs.js";
+import { wakeUps } from "../inbox/wake-parked.js";
+import { glances } from "../journal/peek-journals.js";
+import { admissions, admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { declare, limitsOf } from "../limit/program-limits.js";
-import { reconcile } from "../task/reconcile-tasks.js";
-import { cancel, cancelTasksOf } from "./cancel-run.js";
-import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
+import { reconciliation } from "../task/reconcile-tasks.js";
+import { cancels } from "./cancel-run.js";
+import { deferrals } from "./deferred-runs.js";
 import type { Groups } from "./groups.js";
 import { insert } from "./insert-batch.js";
-import { count, get, list } from "./list-runs.js";
-import { next } from "./next-due.js";
-import { pause, resume } from "./pause-run.js";
-import { archive, prune } from "./retain-runs.js";
-import { retry } from "./retry-runs.js";
-import { reviewMisfits } from "./review-misfits.js";
-import { stopping } from "./stop-requests.js";
-import { transact } from "./transact.js";
+import { records } from "./list-runs.js";
+import { dueTimes } from "./next-due.js";
+import { pauses } from "./pause-run.js";
+import { retention } from "./retain-runs.js";
+import { retries } from "./retry-runs.js";
+import { reviews } from "./review-misfits.js";
+import { stopRequests } from "./stop-requests.js";
+import { transactions } from "./transact.js";
+
+/** Each file has the operations of one part of the contract: another one in a file needs no line here. */
+const ON_DATABASE = {
+  ...admissions,
+  ...claimReads,
+  ...renewals,
+  ...expiry,
+  ...recovery,
+  ...reviews,
+  ...deferrals,
+  ...wakeUps,
+  ...cancels,
+  ...pauses,
+  ...stopRequests,
+  ...reconciliation,
+  ...records,
+  ...glances,
+  ...retention,
+  ...dueTimes,
+  ...retries,
+  ...transactions,
+};
 
 export function runStore(db: Database, groups: Groups, wakes: WakeSender): RunStore {
   const insertAlone = async (runs: readonly NewRun[]) => {
@@ -44,37 +67,11 @@ export function runStore(db: Database, groups: Groups, wakes: WakeSender): RunSt
     return answers;
   };
   return {
+    ...onDatabase(db, { claim, ...ON_DATABASE }),
     groupIds: (wanted) => groups.declared(wanted),
     declare: (incarnation, programs) => declare(db, groups, incarnation, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertAlone(runs)),
-    admit: (whom) => admit(db, whom),
-    claim: (request) => claim(db, request),
-    renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => commit(db, groups, commits),
-    reclaimExpired: (options) => reclaimExpiredRuns(db, options),
-    orphans: (filter) => orphans(db, filter),
-    recover: (decisions, options) => recover(db, decisions, options),
-    reviewMisfits: (review) => reviewMisfits(db, review),
-    expireDeferred: ({ env, limit }) => expireDeferred(db, env, limit),
-    unservedGroups: (query) => unservedGroups(db, query),
-    keyOf: (runId) => keyOf(db, runId),
-    wakeParked: ({ limit }) => wake(db, limit),
-    cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
-    cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
-    pause: (runId, { by }) => pause(db, runId, by),
-    resume: (runId, { by }) => resume(db, runId, by),
-    stopping: (runId) => stopping(db, runId),
-    reconcile: (scope) => reconcile(db, scope),
-    get: (runId) => get(db, runId),
-    glance: (runIds) => glance(db, runIds),
-    claims: (runId, { limit }) => claims(db, runId, limit),
-    list: (filter, page) => list(db, filter, page),
-    count: (filter) => count(db, filter),
-    archive: (age) => archive(db, age),
-    prune: (age) => prune(db, age),
-    nextDue: (groupIds) => next(db, groupIds),
-    retry: (runIds, options) => retry(db, runIds, options),
-    transact: (work) => transact(db, work),
   };
 }

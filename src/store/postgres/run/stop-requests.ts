@@ -32,7 +32,7 @@ select (select state from ${s}.runs where id = $1) as state,
   },
 );
 
-export async function stopping(db: Database, runId: string): Promise<StopProgress | null> {
+async function stopping(db: Database, runId: string): Promise<StopProgress | null> {
   const [row] = await db.run<{ state: RunState | null; running: number; unanswered: string[] }>(stopProgress, [runId]);
   const { state, running, unanswered } = row!;
   if (state === null) return null;
@@ -40,3 +40,5 @@ export async function stopping(db: Database, runId: string): Promise<StopProgres
   db.onCalled(unanswered);
   return { state, running, unanswered: unanswered.length };
 }
+
+export const stopRequests = { stopping };

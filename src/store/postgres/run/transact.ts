@@ -25,7 +25,7 @@ const BEGIN = "begin isolation level read committed; show transaction_read_only"
  * runs for 2 s. An error of the store or its connection (a broken connection, a deadlock, a password) means that nothing
  * was written: try again. An error of the step itself is thrown unchanged.
  */
-export async function transact(db: Database, work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer> {
+async function transact(db: Database, work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer> {
   let sent: Commit | null = null;
   const startedAt = db.world.monotonicNow();
   const { connections } = db;
@@ -147,3 +147,5 @@ async function append(db: Database, commit: Commit, tx: Transaction): Promise<Co
     await sleep(db.world, BUSY_DELAY_MS);
   }
 }
+
+export const transactions = { transact };

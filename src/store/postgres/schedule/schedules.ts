@@ -11,7 +11,7 @@ import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
 import { type Columns, IDS, rowset, text, uuid } from "../connection/rowset.js";
 import type { WakeSender } from "../connection/wake-sender.js";
-import type { Groups } from "../run/groups.js";
+import { type Groups, groupJson } from "../run/groups.js";
 import { fire } from "./fire-schedules.js";
 
 type Declared = ScheduleDeclaration["schedules"][number];
@@ -62,9 +62,10 @@ where env = $1 and stack = $2 and program = any($3::text[]) and seen_at <= ${now
   and not exists (select from ${NAMES.from(5).as("d")} where (d.program, d.key) = (s.program, s.key))`,
 );
 
-const COLUMNS = `s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.spec, ${ms("s.anchor")} as anchor,
-  ${ms("s.last_at")} as last, ${ms("s.next_at")} as next, ${ms("s.paused_at")} as paused_at, s.paused_by,
-  ${ms("s.seen_at")} as seen_at`;
+/** The fields of a record. */
+const COLUMNS = `s.id, ${groupJson("s")} as "group", s.key, s.spec, ${ms("s.anchor")} as anchor, ${ms("s.last_at")} as last,
+  ${ms("s.next_at")} as next, ${ms("s.seen_at")} as "seenAt",
+  case when s.paused_at is not null then json_build_object('at', ${ms("s.paused_at")}, 'by', s.paused_by) end as paused`;
 
 /** One row at least: the clock, and when to look again. */
 export const dueSchedules = statement(
@@ -90,7 +91,7 @@ const listSchedules = statement(
 with t as materialized (select ${d.now} as now)
 select ${ms("t.now")} as now, x.* from t
 left join lateral (select ${COLUMNS} from ${d.schema}.schedules s where s.env = $1) x on true
-order by x.program collate "C", x.key collate "C", x.stack collate "C"`,
+order by x."group" ->> 'program' collate "C", x.key collate "C", coalesce(x."group" ->> 'stack', '') collate "C"`,
 );
 
 const MEANT = "env = $1 and (program = $2 or id::text = $2)";
@@ -111,26 +112,16 @@ with resumed as (update ${s}.schedules set paused_at = null, paused_by = null wh
 select count(*)::int as n from ${s}.schedules where ${MEANT}`,
 );
 
-interface Row {
-  now: number;
-  next_ms: number | null;
-  id: string | null;
-  env: string;
-  stack: string;
-  program: string;
-  key: string;
-  queue: string;
-  version: string;
-  spec: string;
-  anchor: number;
-  last: number;
-  next: number | null;
-  paused_at: number | null;
-  paused_by: string;
-  seen_at: number;
+/** Without an id: there is no schedule, and the row has the rest. */
+interface Row extends Omit<ScheduleRecord, "id"> {
+  readonly id: string | null;
+  readonly now: number;
+  readonly next_ms: number | null;
 }
 
 export function scheduleStore(db: Database, groups: Groups, wakes: WakeSender): ScheduleStore {
+  const count = async (what: typeof pauseSchedules, values: readonly string[]) =>
+    (await db.run<{ n: number }>(what, values))[0]!.n;
   return {
     declare: (declaration) => declare(db, declaration),
     async due(ids) {
@@ -143,14 +134,8 @@ export function scheduleStore(db: Database, groups: Groups, wakes: WakeSender): 
       const rows = await db.run<Row>(listSchedules, [env]);
       return { now: rows[0]!.now, schedules: recordsOf(rows) };
     },
-    async pause(env, name, by) {
-      const [row] = await db.run<{ n: number }>(pauseSchedules, [env, name, by]);
-      return row!.n;
-    },
-    async resume(env, name) {
-      const [row] = await db.run<{ n: number }>(resumeSchedules, [env, name]);
-      return row!.n;
-    },
+    pause: (env, name, by) => count(pauseSchedules, [env, name, by]),
+    resume: (env, name) => count(resumeSchedules, [env, name]),
   };
 }
 
@@ -168,10 +153,5 @@ async function declare(db: Database, declaration: ScheduleDeclaration): Promise<
 }
 
 function recordsOf(rows: readonly Row[]): ScheduleRecord[] {
-  return rows.flatMap(({ id, env, stack, program, key, queue, version, spec, anchor, last, next, ...row }) => {
-    if (id === null) return [];
-    const group = { env, stack: stack || null, queue, program, version: version || null };
-    const paused = row.paused_at === null ? null : { at: row.paused_at, by: row.paused_by };
-    return { id, group, key, spec, anchor, last, next, paused, seenAt: row.seen_at };
-  });
+  return rows.flatMap(({ id, now, next_ms, ...schedule }) => (id === null ? [] : { id, ...schedule }));
 }

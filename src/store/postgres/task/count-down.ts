@@ -7,7 +7,7 @@
 import type { Database } from "../connection/database.js";
 import type { Dialect } from "../connection/dialect.js";
 import { oneOf } from "../connection/rowset.js";
-import { admitAfter } from "../limit/admit-runs.js";
+import { announce, type MovedRow } from "../limit/admit-runs.js";
 
 /**
  * CTEs `waiters` and `turn`, given the text of a query for the runs that may end. Refer to `${TURN}` where those are taken:
@@ -30,17 +30,12 @@ export const TURN = "(select count(*) from turn) >= 0";
 
 /** Those that `up` made ready, as a value: nodes are woken for them, and those with limits are admitted. */
 export const READY =
-  "(select jsonb_agg(jsonb_build_array(id, claim_group, state)) from up where state in ('waiting', 'held'))";
+  "(select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state)) from up where state in ('waiting', 'held'))";
 
-export type Ready = readonly (readonly [runId: string, group: number, state: "waiting" | "held"])[] | null;
+export type Ready = readonly MovedRow[] | null;
 
 export async function announceReady(db: Database, ready: Ready): Promise<void> {
-  if (!ready) return;
-  db.onWork(ready.flatMap(([, group, state]) => (state === "waiting" ? group : [])));
-  await admitAfter(
-    db,
-    ready.flatMap(([id, , state]) => (state === "held" ? id : [])),
-  );
+  if (ready) await announce(db, ready);
 }
 
 /** True when this very statement counts the run down: a row is written once per statement, so it must not change otherwise. */

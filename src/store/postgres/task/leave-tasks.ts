@@ -35,7 +35,7 @@ where r.id = any(array(select id from l)) and r.counts and r.parent_id = any($1:
 export async function leave(db: Database, runIds: readonly string[], by: string): Promise<void> {
   const busy = (await db.run<{ id: string }>(findRunsWithTasks, IDS.arrays(runIds))).map(({ id }) => id);
   if (busy.length === 0) return;
-  for (const id of busy) await cancelTasksOf(db, id, by, STARTS_OVER);
+  for (const id of busy) await cancelTasksOf(db, id, { by, reason: STARTS_OVER });
   await db.run(leaveTasks, [busy]);
 }
 

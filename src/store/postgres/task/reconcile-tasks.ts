@@ -3,7 +3,7 @@
 import type { Reconciled } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
-import { admitAfter } from "../limit/admit-runs.js";
+import { announce, type MovedRow } from "../limit/admit-runs.js";
 
 const reconcileTasks = statement(
   "reconcile_tasks",
@@ -11,19 +11,14 @@ const reconcileTasks = statement(
   ({ schema: s }) => `select id, claim_group, state, repaired from ${s}.reconcile_tasks($1::text, $2::text)`,
 );
 
-export async function reconcile(
+async function reconcile(
   db: Database,
   { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
 ): Promise<Reconciled> {
-  const rows = await db.run<{ id: string; claim_group: number; state: string; repaired: boolean }>(reconcileTasks, [
-    env,
-    stack,
-  ]);
+  const rows = await db.run<MovedRow & { repaired: boolean }>(reconcileTasks, [env, stack]);
   const repaired = rows.filter((row) => row.repaired);
-  db.onWork(repaired.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
-  await admitAfter(
-    db,
-    repaired.flatMap(({ id, state }) => (state === "held" ? id : [])),
-  );
+  await announce(db, repaired);
   return { replayed: repaired.length, skipped: rows.length - repaired.length };
 }
+
+export const reconciliation = { reconcile };

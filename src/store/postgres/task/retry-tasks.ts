@@ -65,7 +65,7 @@ with recursive roots as materialized (
   where tree.id in (select id from opened)
     and ((i.run_id = tree.id and i.key = 'cancel') or (i.run_id = tree.parent and i.key = 'child:' || tree.id))
 )
-select (select jsonb_agg(jsonb_build_array(id, claim_group, state)) from o where state in ('waiting', 'held')) as ready`;
+select (select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state)) from o where state in ('waiting', 'held')) as ready`;
 });
 
 export async function reopen(db: Database, runIds: readonly string[], by: string, callId: string): Promise<void> {

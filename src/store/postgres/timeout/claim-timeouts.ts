@@ -7,14 +7,20 @@ import type {
   TimeoutClaimAnswer,
   TimeoutClaimRequest,
   TimeoutFence,
+  TimeoutRecord,
   TimeoutRelease,
 } from "../../contract/timeout/timeouts.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
-import { interval } from "../connection/instant.js";
+import { interval, ms } from "../connection/instant.js";
 import { bool, type Columns, float8, rowset, text, uuid } from "../connection/rowset.js";
-import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
+
+/** Named as the contract names the fields of a record. */
+export const timeoutColumns = (o: string) =>
+  `${o}.env, ${o}.scope, ${o}.instance, ${o}.generation, ${o}.state, ${o}.sequence::float8,
+  ${ms(`${o}.deadline`)} as deadline, ${ms(`${o}.created_at`)} as "createdAt", ${o}.attempts, ${o}.claimed_by as "claimedBy",
+  ${ms(`${o}.claimed_until`)} as "claimedUntil", ${o}.due_at is null as dead, ${o}.problem`;
 
 const FENCE = {
   generation: uuid(({ generation }) => generation),
@@ -120,7 +126,7 @@ cross join lateral (
 ) o`,
 );
 
-interface RefusedRow extends TimeoutRow {
+interface RefusedRow extends TimeoutRecord {
   token: string | null;
   later: boolean;
 }
@@ -131,8 +137,8 @@ export async function claim(
 ): Promise<readonly TimeoutClaimAnswer[]> {
   // Of several requests for one timeout, the first is tried; the others are answered with the result.
   const first = firstOfEach(requests, ({ generation }) => generation);
-  const rows = await db.run<TimeoutRow>(claimTimeouts, CLAIMS.arrays(first));
-  const taken = new Map(rows.map((row) => [row.generation, recordOf(row)]));
+  const rows = await db.run<TimeoutRecord>(claimTimeouts, CLAIMS.arrays(first));
+  const taken = new Map(rows.map((timeout) => [timeout.generation, timeout]));
   const answers = new Map<TimeoutClaimRequest, TimeoutClaimAnswer>();
   for (const request of first) {
     const timeout = taken.get(request.generation);
@@ -150,13 +156,14 @@ async function standing(db: Database, refused: readonly TimeoutClaimRequest[]): 
 
 function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | undefined): TimeoutClaimAnswer {
   if (!row) return { outcome: "notFound" };
-  if (row.generation !== generation) return { outcome: "stateChanged" };
+  const { token: holder, later, ...timeout } = row;
+  if (timeout.generation !== generation) return { outcome: "stateChanged" };
   // The reply to this call was lost, and it was repeated.
-  if (row.token === token) return { outcome: "claimed", timeout: recordOf(row) };
+  if (holder === token) return { outcome: "claimed", timeout };
   // Free by now: the transaction that wrote to it has ended. The next look finds it.
-  if (!row.later) return { outcome: "alreadyClaimed", by: null, until: null };
-  if (row.token === null) return { outcome: "stateChanged" };
-  return { outcome: "alreadyClaimed", by: row.claimed_by, until: row.claimed_until };
+  if (!later) return { outcome: "alreadyClaimed", by: null, until: null };
+  if (holder === null) return { outcome: "stateChanged" };
+  return { outcome: "alreadyClaimed", by: timeout.claimedBy, until: timeout.claimedUntil };
 }
 
 export async function complete(db: Database, fences: readonly TimeoutFence[]): Promise<readonly boolean[]> {

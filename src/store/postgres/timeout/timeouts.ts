@@ -5,8 +5,7 @@ import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { instant, interval } from "../connection/instant.js";
-import { claim, complete, completeIn, release } from "./claim-timeouts.js";
-import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
+import { claim, complete, completeIn, release, timeoutColumns } from "./claim-timeouts.js";
 import type { TimeoutWakes } from "./timeout-wakes.js";
 
 const KEY = "o.env = $1 and o.scope = $2 and o.instance = $3";
@@ -79,6 +78,11 @@ update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, releas
 where ${KEY} and o.due_at is null returning o.instance`,
 );
 
+interface ExpiredRow extends TimeoutRecord {
+  readonly next_ms: number | null;
+  readonly due_at: unknown;
+}
+
 export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
   return {
     async schedule(timeout, { tx } = {}) {
@@ -90,24 +94,19 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
       return (await db.run(cancelTimeout, valuesOf(key), { tx })).length > 0;
     },
     async get(key) {
-      const [row] = await db.run<TimeoutRow>(getTimeout, valuesOf(key));
-      return row ? recordOf(row) : null;
+      const [timeout] = await db.run<TimeoutRecord>(getTimeout, valuesOf(key));
+      return timeout ?? null;
     },
     async expired(of, limit) {
-      const rows = await db.run<TimeoutRow & { next_ms: number | null }>(expiredTimeouts, [
-        of.env,
-        of.scope,
-        Math.max(limit, 0),
-      ]);
-      const timeouts = rows.filter(({ generation }) => generation !== null).map(recordOf);
-      return { timeouts, nextMs: rows[0]!.next_ms };
+      const rows = await db.run<ExpiredRow>(expiredTimeouts, [of.env, of.scope, Math.max(limit, 0)]);
+      const found = rows.filter(({ generation }) => generation !== null);
+      return { timeouts: found.map(({ next_ms, due_at, ...timeout }) => timeout), nextMs: rows[0]!.next_ms };
     },
     claim: (requests) => claim(db, requests),
     complete: (fences, { tx } = {}) => (tx ? completeIn(db, fences, tx) : complete(db, fences)),
     release: (releases) => release(db, releases),
-    async dead(of, { limit, after = "" }) {
-      return (await db.run<TimeoutRow>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)])).map(recordOf);
-    },
+    dead: (of, { limit, after = "" }) =>
+      db.run<TimeoutRecord>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)]),
     async retry(key) {
       const retried = (await db.run(retryTimeout, valuesOf(key))).length > 0;
       if (retried) await wakes.wake(key, 0);
@@ -122,8 +121,8 @@ async function schedule(db: Database, timeout: NewTimeout, tx: Transaction | und
   const when = "at" in deadline ? [deadline.at, null] : [null, deadline.inMs];
   const values = [...valuesOf(timeout), generation, state, sequence, ...when, keep];
   for (;;) {
-    const [row] = await db.run<TimeoutRow>(scheduleTimeout, values, { tx });
-    if (row) return recordOf(row);
+    const [record] = await db.run<TimeoutRecord>(scheduleTimeout, values, { tx });
+    if (record) return record;
     // The timeout that it met was removed, or was inserted, after the statement began: try again.
   }
 }
