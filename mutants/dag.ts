@@ -225,7 +225,7 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/replay.ts",
-        find: "if (this.session.stopping && !(this.#retried && this.#elsewhere()))",
+        find: "if (this.session.stopping && !(this.#retried && this.#awaitsOutside()))",
         put: "if (this.session.stopping)",
       },
     ],

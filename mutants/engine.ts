@@ -91,7 +91,9 @@ export const engine: readonly Mutant[] = [
   {
     name: "a node in doubt of its lease starts steps",
     breaks: "L5",
-    edits: [{ file: STEP, find: "    if (!replay.session.isSure) await replay.session.sure();\n", put: "" }],
+    edits: [
+      { file: STEP, find: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n", put: "" },
+    ],
     killedBy: [SEEDS],
   },
   {
@@ -100,7 +102,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: "      await this.sure();\n",
+        find: "      await this.untilConfirmed();\n",
         put: "      if (this.signal.aborted) throw this.signal.reason;\n",
       },
     ],
@@ -161,7 +163,7 @@ export const engine: readonly Mutant[] = [
       {
         file: "src/replay/take-messages.ts",
         find: "      await takeAll(replay, messages);\n",
-        put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.ownMail;\n",
+        put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.newsCount;\n",
       },
     ],
     killedBy: [SEEDS],
@@ -323,7 +325,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/replay.ts",
-        find: "if (!this.#elsewhere() && ![...this.#open]",
+        find: "if (!this.#awaitsOutside() && ![...this.#open]",
         put: "if (![...this.#open]",
       },
     ],
@@ -371,8 +373,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "    if (!replay.session.isSure) await replay.session.sure();\n    replay.throwIfOver();\n",
-        put: "    if (!replay.session.isSure) await replay.session.sure();\n",
+        find: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n    replay.throwIfOver();\n",
+        put: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n",
       },
     ],
     killedBy: [{ file: "test/workflow/step-call.test.ts" }],
@@ -383,8 +385,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: "parking compares that number.\n    this.#ownMail++;\n",
-        put: "parking compares that number.\n    this.#ownMail++;\n    this.#inboxSeq++;\n",
+        find: "parking compares that number.\n    this.#newsCount++;\n",
+        put: "parking compares that number.\n    this.#newsCount++;\n    this.#inboxSeq++;\n",
       },
     ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],

@@ -91,7 +91,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a process that was stopped trusts the presence it had before",
     breaks: "L5",
-    edits: [{ file: PRESENCE, find: "(!this.#isSure || isLong(this.#beatAt))", put: "!this.#isSure" }],
+    edits: [{ file: PRESENCE, find: "(!this.#isConfirmed || isLong(this.#beatAt))", put: "!this.#isConfirmed" }],
     killedBy: [{ file: "test/engine/own-presence.test.ts" }],
   },
   {
@@ -136,8 +136,8 @@ export const ownership: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: "`${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`",
-        put: "`${watchedMs} >= 0 * ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`",
+        find: "`${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${DEFAULT_WATCH_MS})`",
+        put: "`${watchedMs} >= 0 * ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${DEFAULT_WATCH_MS})`",
       },
     ],
     killedBy: [POSTGRES],
@@ -189,8 +189,8 @@ export const ownership: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: "`coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`",
-        put: "`least(n.presence_grace_ms, ${UNSAID_GRACE_MS} / 10)`",
+        find: "`coalesce(n.presence_grace_ms, ${DEFAULT_GRACE_MS})`",
+        put: "`least(n.presence_grace_ms, ${DEFAULT_GRACE_MS} / 10)`",
       },
     ],
     killedBy: [POSTGRES],

@@ -10,7 +10,7 @@ export interface CommandOption {
   readonly short?: string;
   /** Placeholder for the value in the help (`--limit N`). */
   readonly value?: string;
-  readonly says: string;
+  readonly description: string;
 }
 
 export interface Command {

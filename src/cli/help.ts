@@ -30,8 +30,8 @@ ${aligned([...own, ...common])}
 `;
 }
 
-function optionLine([name, { short, value, says }]: [string, CommandOption]): readonly [string, string] {
-  return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, says];
+function optionLine([name, { short, value, description }]: [string, CommandOption]): readonly [string, string] {
+  return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, description];
 }
 
 /** A wider left side gets a line of its own, so that one long command does not push all others out of the window. */

@@ -6,23 +6,23 @@ import { CommandMisused } from "./error.js";
 import type { Paint } from "./text/paint.js";
 
 export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  url: { type: "string", value: "URL", says: "the database; default: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
-  schema: { type: "string", value: "NAME", says: "the schema that holds the tables; default: holdfast" },
+  url: { type: "string", value: "URL", description: "the database; default: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
+  schema: { type: "string", value: "NAME", description: "the schema that holds the tables; default: holdfast" },
   env: {
     type: "string",
     value: "NAME",
-    says: "the isolated namespace in that schema; default: HOLDFAST_ENV, then default",
+    description: "the isolated namespace in that schema; default: HOLDFAST_ENV, then default",
   },
-  json: { type: "boolean", says: "print one JSON document, on the last line" },
-  help: { type: "boolean", short: "h", says: "this text" },
+  json: { type: "boolean", description: "print one JSON document, on the last line" },
+  help: { type: "boolean", short: "h", description: "this text" },
 };
 
-export const WATCH_OPTION: CommandOption = { type: "boolean", says: "repeat every second, until ctrl-c" };
+export const WATCH_OPTION: CommandOption = { type: "boolean", description: "repeat every second, until ctrl-c" };
 
 export const LIMIT_OPTION: CommandOption = {
   type: "string",
   value: "N",
-  says: "at most N runs, up to 1000; default: 20",
+  description: "at most N runs, up to 1000; default: 20",
 };
 const DEFAULT_LIMIT = 20;
 const LARGEST_LIMIT = 1000;

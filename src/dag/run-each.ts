@@ -8,7 +8,7 @@ import type { ProgramEnvironment } from "../program/environment.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { EachFailed } from "./error.js";
-import { failure, given, isOurs, Skip, type TaskStart, valuesOf } from "./run-task.js";
+import { failure, given, isEngineError, Skip, type TaskStart, valuesOf } from "./run-task.js";
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
 import type { AnyTask } from "./task.js";
 
@@ -43,7 +43,7 @@ export async function runEach(
   } catch (thrown) {
     const error = tamed(thrown);
     if (error instanceof Skip) await commit({ kind: "fail", as: "skipped", reason: codecs.encode(error.reason) });
-    else if (isOurs(error)) throw error;
+    else if (isEngineError(error)) throw error;
     else await commit(await afterItems(failure(error, program.task, codecs, session), mail, session));
   }
 }

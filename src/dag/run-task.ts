@@ -61,7 +61,7 @@ export async function runTask(
       return { body: (async () => task.run(ctx, argument as never, start.index as never))() };
     } catch (thrown) {
       const error = tamed(thrown);
-      if (isOurs(error)) throw error;
+      if (isEngineError(error)) throw error;
       return { body: Promise.reject(error) };
     }
   });
@@ -130,7 +130,7 @@ function attemptSince(history: readonly JournalEntry[], session: Session): numbe
 }
 
 /** The claim is lost, or the store is unreachable: not a failure of the task. */
-export function isOurs(error: unknown): boolean {
+export function isEngineError(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || isOfTheStore(error);
 }

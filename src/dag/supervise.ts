@@ -27,7 +27,7 @@ export interface Mail {
 /** All unread messages are taken in with the next commit. */
 export async function openMail(session: Session, history: readonly JournalEntry[], codecs: Codecs): Promise<Mail> {
   const seenInboxSeq = session.inboxSeq;
-  const isNews = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq || session.ownMail > 0;
+  const isNews = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq || session.newsCount > 0;
   const unread = isNews ? await session.unread() : [];
   const request = unread.find(({ key }) => key === "cancel") ?? asked(history);
   return {

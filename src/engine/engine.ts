@@ -90,7 +90,7 @@ export class Engine {
     this.#solitary = new Solitary({
       world,
       active: () => this.active,
-      handBack: (suspect) => this.#spare((session) => session !== suspect),
+      handBack: (suspect) => this.#handBackUnstarted((session) => session !== suspect),
       onOpen: () => this.wake(),
     });
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
@@ -120,7 +120,7 @@ export class Engine {
       },
       onRound: async (mode) => {
         if (mode) await this.obey(mode);
-        if (await this.#assignments.lookAround()) this.wake();
+        if (await this.#assignments.refreshOtherStacks()) this.wake();
       },
       onWork: () => this.wake(),
     });
@@ -216,7 +216,7 @@ export class Engine {
     const { drain: before } = modes.state;
     if (!modes.set(state)) return;
     bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
-    this.#spare((session) => this.#isUnwanted(session));
+    this.#handBackUnstarted((session) => this.#isUnwanted(session));
     this.wake();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
@@ -224,7 +224,7 @@ export class Engine {
   }
 
   /** Hands back what was claimed, has not begun and is not to. */
-  #spare(isUnwanted: (session: Session) => boolean): void {
+  #handBackUnstarted(isUnwanted: (session: Session) => boolean): void {
     for (const session of this.#keeper.held) {
       if (!this.#begun.has(session) && isUnwanted(session)) session.stop(this.#underWay());
     }
@@ -234,7 +234,7 @@ export class Engine {
   #isUnwanted({ run }: Session): boolean {
     const program = this.#assignments.programOf(run.groupId);
     if (program && this.#options.modes.of(program.name) !== "full") return true;
-    return this.#solitary.isShut && !run.suspect;
+    return this.#solitary.handsBackUnstarted && !run.suspect;
   }
 
   #underWay(): Promise<unknown> {

@@ -35,7 +35,7 @@ export class Session extends StoreCalls {
   #failedWith: Payload | null = null;
   #wakers: (() => void)[] = [];
   readonly #onChange = new Set<() => void>();
-  #ownMail = 0;
+  #newsCount = 0;
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
   readonly #onCommitted: (runId: string) => void;
@@ -76,8 +76,8 @@ export class Session extends StoreCalls {
   }
 
   /** Messages that this process sent to its own inbox, and calls by name: news that `inboxSeq` does not show. */
-  get ownMail(): number {
-    return this.#ownMail;
+  get newsCount(): number {
+    return this.#newsCount;
   }
 
   /** How far the inbox had grown at the last answer. */
@@ -114,13 +114,13 @@ export class Session extends StoreCalls {
     const message = { runId, key, messageId, kind: "timeout", name, payload: null, sender: null } as const;
     await this.held("send", () => this.store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
-    this.#ownMail++;
+    this.#newsCount++;
     this.#wake();
   }
 
   /** The run was called by name: there is news in the inbox, whatever its number was at the last answer. */
   called(): void {
-    this.#ownMail++;
+    this.#newsCount++;
     this.#wake();
   }
 
@@ -141,7 +141,7 @@ export class Session extends StoreCalls {
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
     const committed = await this.held("transact", async () => {
-      await this.sure();
+      await this.untilConfirmed();
       let release = () => {};
       try {
         const answer = await this.store.runs.transact(async (tx) => {
@@ -187,12 +187,12 @@ export class Session extends StoreCalls {
   }
 
   /** The claim is held as far as this process knows. */
-  get isSure(): boolean {
+  get isConfirmed(): boolean {
     return !this.workSignal.aborted && !this.inDoubt;
   }
 
   /** Resolves at once while the claim is held as far as this process knows; otherwise when it was renewed. Rejects when it is lost. */
-  async sure(): Promise<void> {
+  async untilConfirmed(): Promise<void> {
     while (!this.workSignal.aborted && this.inDoubt) await this.changed();
     if (this.workSignal.aborted) throw this.workSignal.reason;
   }

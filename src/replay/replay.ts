@@ -238,8 +238,8 @@ export class Replay {
       if (!this.#busy()) {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
         // at once.
-        if (this.session.stopping && !(this.#retried && this.#elsewhere())) return { kind: "handBack" };
-        if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
+        if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
+        if (!this.#awaitsOutside() && ![...this.#open].some((call) => call.lingers))
           return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
@@ -302,7 +302,7 @@ export class Replay {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
-    if (this.#undelivered.size > 0 && !this.#elsewhere()) {
+    if (this.#undelivered.size > 0 && !this.#awaitsOutside()) {
       const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       if (missing.length > 0) return { kind: "mismatch", missing, asked };
@@ -350,7 +350,7 @@ export class Replay {
    * Whether the function awaits something outside the context, such as an import: it makes no call and has not ended.
    * Parked, it would sleep for ever, so it is waited for; afterwards it may still make the journal's calls.
    */
-  #elsewhere(): boolean {
+  #awaitsOutside(): boolean {
     return this.#open.size === 0 && this.#settled === null && this.#nextInput === null;
   }
 

@@ -144,7 +144,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
       await this.#write(`${kind}.begun`, codecs.encode(null));
     }
     // A node that could not renew its lease starts nothing new: another node may already have done it.
-    if (!replay.session.isSure) await replay.session.sure();
+    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();
     replay.throwIfOver();
     replay.gate.expectOpen();
     const { bus, world } = replay.session;
@@ -166,7 +166,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     for (let error = trouble, tries = 1; ; tries++) {
       if (session.stopping) throw new NodeStopping();
       await session.holdOut(this.title, error, tries, session.workSignal);
-      await session.sure();
+      await session.untilConfirmed();
       replay.throwIfOver();
       const result = await this.#attempt(this.#failures + 1);
       if (!("error" in result) || !isStoreTrouble(result.error)) return result;
@@ -177,7 +177,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.options;
     const { bus, workSignal } = replay.session;
-    if (isOurs(error)) throw error;
+    if (isEngineError(error)) throw error;
     // An error caused by the abort of a stopping node is not a failure of the step.
     if (!atMostOnce) workSignal.throwIfAborted();
     if (kind === "transaction") replay.gate.expectOpen();
@@ -291,6 +291,6 @@ export class StepCall extends RecordedCall<StepCallOptions> {
  * Not a failure of user code: the claim is lost, the journal is not where this process expected it, or the run has
  * ended.
  */
-function isOurs(error: unknown): boolean {
+function isEngineError(error: unknown): boolean {
   return error instanceof ClaimLost || error instanceof JournalMoved || error instanceof RunOver;
 }

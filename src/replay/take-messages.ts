@@ -15,11 +15,11 @@ export function messageTaker(replay: Replay, onTaking: (messages: readonly Messa
   let ownUpTo = 0;
   return {
     get isDue() {
-      return session.inboxSeq !== mailUpTo || session.ownMail > ownUpTo;
+      return session.inboxSeq !== mailUpTo || session.newsCount > ownUpTo;
     },
     async take() {
       mailUpTo = session.inboxSeq;
-      ownUpTo = session.ownMail;
+      ownUpTo = session.newsCount;
       const messages = await session.unread();
       if (messages.length === 0) return;
       // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.

@@ -13,8 +13,8 @@ function scene() {
   const presence = new OwnPresence(world, SETTINGS);
   presence.attend();
   const beat = () => {
-    presence.beating();
-    presence.beaten(world.monotonicNow());
+    presence.heartbeatSent();
+    presence.heartbeatAnswered(world.monotonicNow());
   };
   /** Whether a claim that was last confirmed then is in doubt. */
   const doubts = (confirmedAt: number) => confirmedAt < presence.doubtBefore;
@@ -49,7 +49,7 @@ test("a node without presence and heartbeats doubts its claims before others can
 test("a heartbeat without an answer is as bad as a lost presence", async () => {
   const { world, presence, doubts } = scene();
   await world.advance(1_000);
-  presence.beating();
+  presence.heartbeatSent();
   presence.unanswered();
   await world.advance(SILENCE_MS - 1_000 - 1);
   expect(doubts(0)).toBe(true);

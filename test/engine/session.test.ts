@@ -86,7 +86,7 @@ test("a timeout sent to the run's own inbox is news, and does not count as a mes
   const news = session.changed();
   await session.sendTimeout("wait:permit:1", "permit");
   await news;
-  expect(session.ownMail).toBe(1);
+  expect(session.newsCount).toBe(1);
   // Parking compares this number with the row's: one too high would hide the next message.
   expect(session.inboxSeq).toBe(0);
 });

@@ -51,7 +51,7 @@ test("others may end first, for five seconds at most; unstarted runs are handed 
   node.active = 3;
   void execute();
   await world.advance(100);
-  expect([log, node.handedBack, solitary.isShut]).toEqual([[], 1, true]);
+  expect([log, node.handedBack, solitary.handsBackUnstarted]).toEqual([[], 1, true]);
   node.active = 1;
   await world.advance(20);
   expect(log).toHaveLength(1);
@@ -71,7 +71,7 @@ test("a long suspect does not idle its node, and is still the only suspect", asy
   await world.advance(29_000);
   expect([solitary.isClosed, node.opened]).toEqual([true, 0]);
   await world.advance(2_000);
-  expect([solitary.isClosed, solitary.isShut, node.opened, solitary.ask()]).toEqual([false, false, 1, 0]);
+  expect([solitary.isClosed, solitary.handsBackUnstarted, node.opened, solitary.ask()]).toEqual([false, false, 1, 0]);
   end();
   await done;
   expect(solitary.ask()).toBe(1);

@@ -17,10 +17,10 @@ export const approve: Command = {
   details:
     "Only the first decision counts; a later one fails and names who was first. `holdfast show RUN` shows the question.",
   options: {
-    deny: { type: "boolean", says: "decide `denied` instead of `approved`" },
-    choice: { type: "string", value: "C", says: "the choice, if the approval has choices of its own" },
-    name: { type: "string", value: "N", says: "the approval, if the run asks for several" },
-    note: { type: "string", value: "TEXT", says: "recorded with the decision" },
+    deny: { type: "boolean", description: "decide `denied` instead of `approved`" },
+    choice: { type: "string", value: "C", description: "the choice, if the approval has choices of its own" },
+    name: { type: "string", value: "N", description: "the approval, if the run asks for several" },
+    note: { type: "string", value: "TEXT", description: "recorded with the decision" },
   },
   run: decide,
 };

@@ -10,7 +10,7 @@ export const cancel: Command = {
   name: "cancel",
   takes: ["RUN"],
   summary: "cancel a run; a running one is cancelled by its holder",
-  options: { reason: { type: "string", value: "TEXT", says: "recorded in the run's journal" } },
+  options: { reason: { type: "string", value: "TEXT", description: "recorded in the run's journal" } },
   run: cancelRun,
 };
 

@@ -26,9 +26,13 @@ export const dead: Command = {
     "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or the journal is too long.\n" +
     "`dead retry` retries all of them, or those selected by --program and --state.",
   options: {
-    count: { type: "boolean", says: "only their number" },
-    program: { type: "string", value: "NAME", says: "only runs of this program" },
-    state: { type: "string", value: "S", says: "only these states: dead, failed or quarantined, separated by commas" },
+    count: { type: "boolean", description: "only their number" },
+    program: { type: "string", value: "NAME", description: "only runs of this program" },
+    state: {
+      type: "string",
+      value: "S",
+      description: "only these states: dead, failed or quarantined, separated by commas",
+    },
     "from-start": FROM_START_OPTION,
     limit: LIMIT_OPTION,
   },

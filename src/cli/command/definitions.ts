@@ -20,7 +20,7 @@ export const definitions: Command = {
     "load it without a restart; runs continue with the version they began with. `disable`: nothing starts it any more, runs that\n" +
     "have begun continue. `remove` fails while runs of it have not ended.",
   options: {
-    over: { type: "string", value: "N", says: "save only over this version; 0: only if none exists" },
+    over: { type: "string", value: "N", description: "save only over this version; 0: only if none exists" },
   },
   run: async (call) => {
     const [, name, file] = call.arguments;

@@ -17,8 +17,8 @@ export const emit: Command = {
     "JSON is the payload, an object; {} if omitted. The same event, by --id or otherwise by its payload, starts nothing a second\n" +
     "time. `holdfast subscriptions` shows which events start which programs.",
   options: {
-    id: { type: "string", value: "ID", says: "identifies the event; emitting it again starts nothing" },
-    stack: { type: "string", value: "NAME", says: "emit in this stack; default: none" },
+    id: { type: "string", value: "ID", description: "identifies the event; emitting it again starts nothing" },
+    stack: { type: "string", value: "NAME", description: "emit in this stack; default: none" },
   },
   run: emitEvent,
 };

@@ -13,8 +13,12 @@ export const fork: Command = {
   summary: "start a new graph run at a node that an old run visited",
   details: "The old run is unchanged. `holdfast diff` compares the two.",
   options: {
-    from: { type: "string", value: "NODE", says: "the node to begin at: its last visit, or a specific one: plan:2" },
-    state: { type: "string", value: "JSON", says: "state fields to override" },
+    from: {
+      type: "string",
+      value: "NODE",
+      description: "the node to begin at: its last visit, or a specific one: plan:2",
+    },
+    state: { type: "string", value: "JSON", description: "state fields to override" },
   },
   run: forkRun,
 };

@@ -17,7 +17,7 @@ export const instance: Command = {
   takes: ["MACHINE", "ID"],
   summary: "the state, timers and history of a machine instance",
   details: "--retry tries failed timers again.",
-  options: { retry: { type: "boolean", says: "try failed timers again" } },
+  options: { retry: { type: "boolean", description: "try failed timers again" } },
   run: showInstance,
 };
 

@@ -15,8 +15,8 @@ export const instances: Command = {
   details:
     "Of all machines, or of one. PROBLEM is why no node can continue an instance; it continues when a node has code that can.",
   options: {
-    status: { type: "string", value: "S", says: `only ${INSTANCE_STATUSES.join(", ")}` },
-    limit: { ...LIMIT_OPTION, says: "at most N instances, up to 1000; default: 20" },
+    status: { type: "string", value: "S", description: `only ${INSTANCE_STATUSES.join(", ")}` },
+    limit: { ...LIMIT_OPTION, description: "at most N instances, up to 1000; default: 20" },
   },
   run: listInstances,
 };

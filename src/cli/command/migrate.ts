@@ -9,7 +9,7 @@ export const migrate: Command = {
   takes: [],
   summary: "create the tables, or bring them up to date",
   details: "Safe to run repeatedly and concurrently. --print needs no database.",
-  options: { print: { type: "boolean", says: "print the SQL of all migrations instead of applying it" } },
+  options: { print: { type: "boolean", description: "print the SQL of all migrations instead of applying it" } },
   run: (call) => (call.values["print"] ? print(call) : apply(call)),
 };
 

@@ -17,10 +17,10 @@ export const mode: Command = {
     program: {
       type: "string",
       value: "NAME",
-      says: "for one program, or all of an actor; overrides the node's mode",
+      description: "for one program, or all of an actor; overrides the node's mode",
     },
-    clear: { type: "boolean", says: "removes the mode of --program, or of all programs" },
-    keep: { type: "boolean", says: "also for later starts with the same identity" },
+    clear: { type: "boolean", description: "removes the mode of --program, or of all programs" },
+    keep: { type: "boolean", description: "also for later starts with the same identity" },
   },
   run: changeMode,
 };
@@ -30,7 +30,7 @@ export const drain: Command = {
   takes: ["NODE"],
   summary: "let a node finish its steps, release its runs and claim no more",
   details: "The node stays up, starts runs and leaves them to others. `holdfast mode NODE full` makes it work again.",
-  options: { exit: { type: "boolean", says: "then stop; the process ends if the node handles signals" } },
+  options: { exit: { type: "boolean", description: "then stop; the process ends if the node handles signals" } },
   run: async (call) => {
     const [node] = call.arguments as [string];
     const state = await (await nodes(call)).drain(node, { exit: call.values["exit"] === true });

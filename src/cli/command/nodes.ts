@@ -23,7 +23,7 @@ export const nodes: Command = {
     "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (flow.claiming: false).\n" +
     "overruled: PROGRAM: a newer node declares other limits or another recovery for it, which apply instead.",
   options: {
-    all: { type: "boolean", says: "also nodes that stopped in an orderly way" },
+    all: { type: "boolean", description: "also nodes that stopped in an orderly way" },
     watch: WATCH_OPTION,
   },
   run: listNodes,

@@ -7,7 +7,7 @@ import { findRun } from "../find-run.js";
 
 export const FROM_START_OPTION: CommandOption = {
   type: "boolean",
-  says: "run every step again; default: completed steps stay completed",
+  description: "run every step again; default: completed steps stay completed",
 };
 
 export const retry: Command = {

@@ -13,9 +13,13 @@ export const rewind: Command = {
   summary: "take a failed graph run back to a node it visited",
   details: "The run resumes there. Who did it and why are recorded in its journal.",
   options: {
-    to: { type: "string", value: "NODE", says: "the node to resume at: its last visit, or a specific one: plan:2" },
-    why: { type: "string", value: "TEXT", says: "the reason, recorded in the journal" },
-    state: { type: "string", value: "JSON", says: "state fields to override" },
+    to: {
+      type: "string",
+      value: "NODE",
+      description: "the node to resume at: its last visit, or a specific one: plan:2",
+    },
+    why: { type: "string", value: "TEXT", description: "the reason, recorded in the journal" },
+    state: { type: "string", value: "JSON", description: "state fields to override" },
   },
   run: rewindRun,
 };

@@ -18,9 +18,9 @@ export const runs: Command = {
   details:
     "Archived runs are omitted. Ids are shortened as far as they stay unique; every command accepts the short form.",
   options: {
-    state: { type: "string", value: "S", says: "only in this state, or in several (dead,failed)" },
-    program: { type: "string", value: "P", says: "only of this program" },
-    queue: { type: "string", value: "Q", says: "only of this queue" },
+    state: { type: "string", value: "S", description: "only in this state, or in several (dead,failed)" },
+    program: { type: "string", value: "P", description: "only of this program" },
+    queue: { type: "string", value: "Q", description: "only of this queue" },
     limit: LIMIT_OPTION,
     watch: WATCH_OPTION,
   },

@@ -14,7 +14,9 @@ export const send: Command = {
   details:
     "JSON holds the event's other fields. A node that has the machine applies the event; if no transition takes it, nothing\n" +
     "happens. An event with the same --key is accepted once.",
-  options: { key: { type: "string", value: "KEY", says: "identifies the event; sending it again does nothing" } },
+  options: {
+    key: { type: "string", value: "KEY", description: "identifies the event; sending it again does nothing" },
+  },
   run: sendEvent,
 };
 

@@ -20,7 +20,7 @@ export const show: Command = {
   details:
     "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim under which an entry was written;\n" +
     "entries written by the store itself have none.",
-  options: { payloads: { type: "boolean", says: "print whole values and errors below each entry" } },
+  options: { payloads: { type: "boolean", description: "print whole values and errors below each entry" } },
   run: showRun,
 };
 

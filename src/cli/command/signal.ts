@@ -12,7 +12,7 @@ export const signal: Command = {
   takes: ["RUN", "NAME", "[JSON]"],
   summary: "send a signal to a run, with or without a value",
   details: "The signal is stored if the run does not wait for it yet. A signal with the same --id is accepted once.",
-  options: { id: { type: "string", value: "ID", says: "identifies the signal; sending it again does nothing" } },
+  options: { id: { type: "string", value: "ID", description: "identifies the signal; sending it again does nothing" } },
   run: sendSignal,
 };
 

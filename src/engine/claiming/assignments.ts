@@ -98,10 +98,10 @@ export class Assignments {
   /** The groups of which it takes runs now, in its mode; or those of one executor. */
   claimable(executor?: string): readonly number[] {
     const { modes } = this.#options;
-    const isOurs = (program: Program) =>
+    const isEngineError = (program: Program) =>
       modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
-    const own = this.#groupIds.filter((id) => isOurs(this.#programs.get(id)!));
-    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id)!)) ?? [];
+    const own = this.#groupIds.filter((id) => isEngineError(this.#programs.get(id)!));
+    const others = this.#others?.now.filter((id) => isEngineError(this.programOf(id)!)) ?? [];
     return others.length > 0 ? [...own, ...others] : own;
   }
 
@@ -112,7 +112,7 @@ export class Assignments {
   }
 
   /** Checks other stacks; returns whether the set of groups to claim from changed. */
-  async lookAround(): Promise<boolean> {
+  async refreshOtherStacks(): Promise<boolean> {
     if (!this.#others || !(await this.#others.look())) return false;
     await this.tell();
     return true;

@@ -18,8 +18,8 @@ export class Slots {
     let calls = 0;
     while (this.#free === 0 && !session.stopping && !session.signal.aborted) {
       await Promise.race([this.#told.promise, session.changed()]);
-      if (session.ownMail === calls) continue;
-      calls = session.ownMail;
+      if (session.newsCount === calls) continue;
+      calls = session.newsCount;
       if (await session.isAskedToStop()) return "stop";
     }
     session.signal.throwIfAborted();

@@ -45,7 +45,7 @@ export class Solitary {
   }
 
   /** What was claimed and has not begun is handed back. */
-  get isShut(): boolean {
+  get handsBackUnstarted(): boolean {
     return this.#shut;
   }
 

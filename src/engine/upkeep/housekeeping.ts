@@ -141,10 +141,10 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   const { told } = modes;
   const sentAt = world.monotonicNow();
   const wasMissed = presence.doubtBefore > sentAt;
-  presence.beating();
+  presence.heartbeatSent();
   const report = await store.housekeep({ incarnation, env, alone, ...watch.told });
   watch.answered();
-  presence.beaten(sentAt);
+  presence.heartbeatAnswered(sentAt);
   if (wasMissed) options.onMissed();
   options.onCalled(report.called);
   options.onPeers(report.peers);

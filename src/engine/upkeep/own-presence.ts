@@ -45,14 +45,14 @@ export class OwnPresence {
   }
 
   /** A heartbeat is sent. */
-  beating(): void {
+  heartbeatSent(): void {
     const now = this.#world.monotonicNow();
     this.#note(now);
     this.#beatAt = now;
   }
 
   /** A heartbeat was answered. */
-  beaten(sentAt: number): void {
+  heartbeatAnswered(sentAt: number): void {
     this.confirmed(sentAt);
     this.#answered = true;
   }
@@ -71,12 +71,12 @@ export class OwnPresence {
 
   /** How soon the next sign of life is due; null: with the next heartbeat. */
   get nextBeatMs(): number | null {
-    return this.#isSure ? null : this.#patienceMs / BEATS;
+    return this.#isConfirmed ? null : this.#patienceMs / BEATS;
   }
 
   /** After a commit that was accepted: whether a heartbeat now would say more than the last one. */
   get wantsBeat(): boolean {
-    return !this.#isSure && this.#world.monotonicNow() - this.#beatAt >= this.#patienceMs / BEATS;
+    return !this.#isConfirmed && this.#world.monotonicNow() - this.#beatAt >= this.#patienceMs / BEATS;
   }
 
   /** Claims that were last confirmed before this may belong to others by now. */
@@ -84,7 +84,7 @@ export class OwnPresence {
     return this.#isMissed ? Number.POSITIVE_INFINITY : this.#doubtBefore;
   }
 
-  get #isSure(): boolean {
+  get #isConfirmed(): boolean {
     return !this.#attends || (this.#held && this.#answered);
   }
 
@@ -95,7 +95,7 @@ export class OwnPresence {
   get #isMissed(): boolean {
     const now = this.#world.monotonicNow();
     const isLong = (since: number) => now - since >= CAUTION * this.#patienceMs;
-    return this.#attends && isLong(this.#confirmedAt) && (!this.#isSure || isLong(this.#beatAt));
+    return this.#attends && isLong(this.#confirmedAt) && (!this.#isConfirmed || isLong(this.#beatAt));
   }
 
   #note(at: number): void {

@@ -12,7 +12,7 @@ export function suspectFrom(crashLimit: number): number {
  * A crash next to other runs may be theirs. So a run at its limit is dead only if its process held nothing else; a run
  * that was never alone is dead at twice its limit. With a limit of one, the first crash is the last.
  */
-export const BESIDE_OTHERS = 2;
+export const NOT_ALONE_FACTOR = 2;
 
 /** Claims reclaimed from the same holder within this time count as one crash of the same process. */
 export const SAME_CRASH_MS = 60_000;

@@ -1,6 +1,6 @@
 // Checks grants, renewals and reclaims: rising epochs, fresh tokens, no theft, bounded crashes.
 
-import { BESIDE_OTHERS, suspectFrom } from "../../kernel/run/suspicion.js";
+import { NOT_ALONE_FACTOR, suspectFrom } from "../../kernel/run/suspicion.js";
 import type { ClaimedRun, ClaimRequest } from "../../store/contract/claim/claiming.js";
 import type { Reclaimed } from "../../store/contract/claim/recovery.js";
 import type { Of } from "../applied.js";
@@ -63,7 +63,7 @@ function checkGrant(
   history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
   history.calm?.granted(history, run);
   run.streak++;
-  const most = run.crashLimit === 1 ? 1 : BESIDE_OTHERS * run.crashLimit;
+  const most = run.crashLimit === 1 ? 1 : NOT_ALONE_FACTOR * run.crashLimit;
   history.expect(run.streak <= most, "S17", run, `${run.streak} claims in a row without progress`);
   run.epoch = epoch;
   run.owner = owner;

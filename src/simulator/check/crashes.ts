@@ -1,7 +1,7 @@
 // S22: only a holder that died counts against a run. Later signs of life, and which runs shared a process, are known
 // here from the operations, not from the store.
 
-import { BESIDE_OTHERS, SAME_CRASH_MS } from "../../kernel/run/suspicion.js";
+import { NOT_ALONE_FACTOR, SAME_CRASH_MS } from "../../kernel/run/suspicion.js";
 import type { Reclaimed } from "../../store/contract/run/runs.js";
 import type { History } from "./history.js";
 import type { ModelRun, Taken } from "./model.js";
@@ -13,16 +13,16 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
   const died = counted.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at);
   const expected = run.streak - (counted.length - died.length);
   // A failover or a clock jump undoes a sign of life, or moves it after the reclaim.
-  const isSure = counted.every(({ owner, at }) => Math.min(at, heardAt.get(owner) ?? at) > disturbedAt);
+  const isConfirmed = counted.every(({ owner, at }) => Math.min(at, heardAt.get(owner) ?? at) > disturbedAt);
   const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : NO_RESTARTS;
   const [least, most] = [Math.max(expected, restarts.least), Math.max(expected, restarts.most)];
   const fits = crashes >= least && crashes <= most;
-  if (isSure) history.expect(fits, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
+  if (isConfirmed) history.expect(fits, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
   // More than the claims without progress: the holders before earlier restarts count, too, and may show a sign of life
   // from now on.
   const before = crashes > expected ? restarts.died : died;
   if (run.streak > 0 || outcome === "restarted") run.taken = [...before, { owner: previousOwner, at: now }];
-  run.streak = isSure && !fits ? expected : crashes;
+  run.streak = isConfirmed && !fits ? expected : crashes;
   history.takenFrom.set(previousOwner, [...(history.takenFrom.get(previousOwner) ?? []), { runId: run.id, at: now }]);
 }
 
@@ -49,9 +49,9 @@ function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal 
     all.filter(({ runId, at }) => runId === id && times.has(at)).map(({ at }) => ({ owner, at })),
   );
   const died = taken.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at).sort((a, b) => a.at - b.at);
-  const isSure = taken.every(({ at }) => at > disturbedAt);
+  const isConfirmed = taken.every(({ at }) => at > disturbedAt);
   const least = times.size + 1 - (taken.length - died.length);
-  return { least, most: isSure ? least : times.size + 1, died };
+  return { least, most: isConfirmed ? least : times.size + 1, died };
 }
 
 /** Before anything of the reclaim is followed: whether this many crashes end this run. */
@@ -62,5 +62,6 @@ export function mayDie(history: History, { runId, previousOwner }: Reclaimed): (
     !before.some((one) => one.runId !== runId && one.at > now - SAME_CRASH_MS) &&
     ![...runs.values()].some(({ id, state, owner }) => id !== runId && state === "running" && owner === previousOwner);
   const { crashLimit = 1 } = runs.get(runId) ?? {};
-  return (crashes) => crashes >= crashLimit && (crashLimit === 1 || isAlone || crashes >= BESIDE_OTHERS * crashLimit);
+  return (crashes) =>
+    crashes >= crashLimit && (crashLimit === 1 || isAlone || crashes >= NOT_ALONE_FACTOR * crashLimit);
 }

@@ -8,7 +8,7 @@ import {
   MESSAGE_MEMORY_MS,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
-import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../contract/node/nodes.js";
 import { toUs } from "./table/micros.js";
 import { joinKey } from "./table/names.js";
 import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
@@ -110,7 +110,7 @@ function cleanNodes(tables: Tables, { env, nowUs, untilUs, limit }: Round): Clea
 }
 
 function isGone({ stoppedAtUs, seenAtUs, heartbeatMs, leaseMs }: NodeRow, nowUs: number): boolean {
-  const beatsMs = MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS);
+  const beatsMs = MISSED_HEARTBEATS * (heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
   const silentMs = Math.max(beatsMs, leaseMs ?? 0);
   return stoppedAtUs !== null || (seenAtUs < nowUs - toUs(silentMs) && seenAtUs <= nowUs - toUs(SILENT_NODE_MS));
 }

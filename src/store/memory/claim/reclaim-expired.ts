@@ -3,12 +3,12 @@
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { orphanedError, type Recovery } from "../../../kernel/run/recovery.js";
 import {
-  BESIDE_OTHERS,
   crashReason,
   type DeadHolder,
   delayAfterLosses,
   MOST_LOSSES,
   NAMED_HOLDERS,
+  NOT_ALONE_FACTOR,
   SAME_CRASH_MS,
 } from "../../../kernel/run/suspicion.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
@@ -185,7 +185,7 @@ function hasBegun(tables: Tables, row: RunRow): boolean {
 function areTooMany(tables: Tables, row: ExpiredRow, crashes: number): boolean {
   const { crashLimit } = row;
   if (crashes < crashLimit) return false;
-  return crashLimit === 1 || crashes >= BESIDE_OTHERS * crashLimit || !wasBesideOthers(tables, row);
+  return crashLimit === 1 || crashes >= NOT_ALONE_FACTOR * crashLimit || !wasBesideOthers(tables, row);
 }
 
 /** The process that held it also held other runs: one of those may have killed it. */

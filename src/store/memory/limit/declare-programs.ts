@@ -22,8 +22,8 @@ export function declarePrograms(
   const mine = programs.flatMap(({ group, limits, recovery = "resume" }) => {
     const id = tables.groups.idOf(group);
     const declared = { limits, recovery, by: incarnation, startedAtUs: me.startedAtUs };
-    const isOurs = group.env === me.env && me.claims.includes(id) && me.serves.includes(id);
-    return isOurs ? [{ id, group, declared }] : [];
+    const isEngineError = group.env === me.env && me.claims.includes(id) && me.serves.includes(id);
+    return isEngineError ? [{ id, group, declared }] : [];
   });
   me.declared = new Map(mine.map(({ id, declared }) => [id, declaredText(declared)]));
   return mine.flatMap(({ id, group, declared }): DeclarationConflict[] => {

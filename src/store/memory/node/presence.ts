@@ -2,13 +2,13 @@
 
 import type { Witness } from "../../contract/node/house.js";
 import {
+  DEFAULT_GRACE_MS,
+  DEFAULT_HEARTBEAT_MS,
+  DEFAULT_WATCH_MS,
   MANY_LOST,
   MISSED_HEARTBEATS,
   SILENT_HEARTBEATS,
   TROUBLE_FACTOR,
-  UNSAID_GRACE_MS,
-  UNSAID_HEARTBEAT_MS,
-  UNSAID_WATCH_MS,
   WATCHED_HEARTBEATS,
 } from "../../contract/node/nodes.js";
 import { toUs } from "../table/micros.js";
@@ -89,17 +89,17 @@ export function goneNodes(tables: Tables, witness: Witness): ReadonlySet<string>
 
 /** Long enough that after an outage this holder had the chance to renew first. */
 export function hasWatched(holder: NodeRow | undefined, { watchedMs }: Witness): boolean {
-  return watchedMs >= WATCHED_HEARTBEATS * (holder?.heartbeatMs ?? UNSAID_WATCH_MS);
+  return watchedMs >= WATCHED_HEARTBEATS * (holder?.heartbeatMs ?? DEFAULT_WATCH_MS);
 }
 
 function graceMs({ presenceGraceMs }: NodeRow): number {
-  return presenceGraceMs ?? UNSAID_GRACE_MS;
+  return presenceGraceMs ?? DEFAULT_GRACE_MS;
 }
 
 function silenceMs(row: NodeRow): number {
-  return Math.max(graceMs(row), SILENT_HEARTBEATS * (row.heartbeatMs ?? UNSAID_HEARTBEAT_MS));
+  return Math.max(graceMs(row), SILENT_HEARTBEATS * (row.heartbeatMs ?? DEFAULT_HEARTBEAT_MS));
 }
 
 function heartbeatsMs({ heartbeatMs }: NodeRow): number {
-  return MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS);
+  return MISSED_HEARTBEATS * (heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
 }

@@ -1,7 +1,7 @@
 // Decides what happens to orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
 
 import { orphanedError } from "../../../kernel/run/recovery.js";
-import { BESIDE_OTHERS, MOST_LOSSES, NAMED_HOLDERS, SAME_CRASH_MS } from "../../../kernel/run/suspicion.js";
+import { MOST_LOSSES, NAMED_HOLDERS, NOT_ALONE_FACTOR, SAME_CRASH_MS } from "../../../kernel/run/suspicion.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { isStuck, stuckParts } from "../connection/stuck-runs.js";
@@ -81,7 +81,7 @@ const beside = (s: string) => `coalesce((
 
 /** Its crashes are too many, and were its own as far as can be known. */
 const tooMany = (s: string) => `(x.worst >= x.crash_limit
-      and (x.crash_limit = 1 or x.worst >= ${BESIDE_OTHERS} * x.crash_limit or not ${beside(s)}))`;
+      and (x.crash_limit = 1 or x.worst >= ${NOT_ALONE_FACTOR} * x.crash_limit or not ${beside(s)}))`;
 
 /** Claims that ended in a crash. Two laterals of row `x`: how often, and how many live holders in a row have lost it. */
 const counted = (s: string) => `

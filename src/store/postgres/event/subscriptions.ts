@@ -7,7 +7,7 @@ import {
   type Matched,
   type Subscription,
 } from "../../contract/event/events.js";
-import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/nodes.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -102,7 +102,7 @@ with marked as (
   update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
 ), known as materialized (
   select n.incarnation, n.serves, n.declares or n.incarnation = $2::uuid as declares,
-    n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive
+    n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${DEFAULT_HEARTBEAT_MS})`)} as alive
   from ${s}.nodes n
   where n.env = $1 and n.stopped_at is null and (n.incarnation = $2::uuid or ${heardWithin(now, String(FORGOTTEN_AFTER_MS))})
 ), served as materialized (

@@ -1,13 +1,13 @@
 // SQL fragments that decide whether a node lives: by its session lock where it has one, and by its last sign of life.
 
 import {
+  DEFAULT_GRACE_MS,
+  DEFAULT_HEARTBEAT_MS,
+  DEFAULT_WATCH_MS,
   MANY_LOST,
   MISSED_HEARTBEATS,
   SILENT_HEARTBEATS,
   TROUBLE_FACTOR,
-  UNSAID_GRACE_MS,
-  UNSAID_HEARTBEAT_MS,
-  UNSAID_WATCH_MS,
   WATCHED_HEARTBEATS,
 } from "../../contract/node/nodes.js";
 import type { Dialect } from "../connection/dialect.js";
@@ -29,7 +29,7 @@ export const HERE = `here as materialized (
 /** Whether the lock with this number is held, given `here`. */
 export const isHere = (presence: string) => oneOf(presence, "select presence from here");
 
-const heartbeatsMs = (n: string) => `${MISSED_HEARTBEATS} * coalesce(${n}.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`;
+const heartbeatsMs = (n: string) => `${MISSED_HEARTBEATS} * coalesce(${n}.heartbeat_ms, ${DEFAULT_HEARTBEAT_MS})`;
 
 /** Gave a sign of life within three heartbeats. */
 export const isHeard = (now: string) => `n.seen_at >= ${now} - ${interval(heartbeatsMs("n"))}`;
@@ -47,8 +47,8 @@ export const isSilent = (now: string) =>
 export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent(now)}
     and (n.presence is null or ${isHere("n.presence")} or coalesce(n.seen_at >= n.absent_since, false) or (${YOUNG} and ${isHeard(now)})))`;
 
-const GRACE = `coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`;
-const SILENCE = `greatest(${GRACE}, ${SILENT_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS}))`;
+const GRACE = `coalesce(n.presence_grace_ms, ${DEFAULT_GRACE_MS})`;
+const SILENCE = `greatest(${GRACE}, ${SILENT_HEARTBEATS} * coalesce(n.heartbeat_ms, ${DEFAULT_HEARTBEAT_MS}))`;
 
 /** A claim is a sign of life, too, and so is its renewal; the leases of a node that is alone have no end, and prove nothing. */
 const lastGrant = (s: string) => `case when not n.alone then (
@@ -107,7 +107,7 @@ export function goneParts({ schema: s }: Dialect, { env, watchedMs }: Witness): 
 
 /** Long enough that after an outage every holder with such heartbeats had the chance to renew first. */
 export const hasWatched = (heartbeatMs: string, watchedMs: string) =>
-  `${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`;
+  `${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${DEFAULT_WATCH_MS})`;
 
 /** Whether the witness is to reclaim run `r`, given `gone`. */
 export const isOrphan =

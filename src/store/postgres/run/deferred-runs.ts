@@ -1,7 +1,7 @@
 // Deferred runs: recorded when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
 import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/nodes.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -118,7 +118,7 @@ where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or 
     where (g.queue, g.program, g.version) = (p.queue, p.program, p.version))
   and not exists (select from ${s}.nodes n
     where n.env = g.env and n.stack = g.stack and n.stopped_at is null and g.id = any(n.claims)
-      and n.seen_at >= ${now} - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)})
+      and n.seen_at >= ${now} - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${DEFAULT_HEARTBEAT_MS})`)})
 order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C"`,
 );
 
