@@ -94,7 +94,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       { file: STEP, find: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n", put: "" },
     ],
-    killedBy: [SEEDS],
+    killedBy: [{ file: "test/workflow/step-call.test.ts" }],
   },
   {
     name: "a node in doubt of its lease repeats a transaction",

@@ -24,7 +24,8 @@ test("a step that waits for its lease is not started once its run has ended", as
     databaseNow: () => 0,
     onChange: () => {},
     changed: () => new Promise<void>(() => {}),
-    sure: () => new Promise<void>((resolve) => (renewed = resolve)),
+    isConfirmed: false,
+    untilConfirmed: () => new Promise<void>((resolve) => (renewed = resolve)),
   } as unknown as Session;
   const start = { seq: 1, epoch: 0, kind: "start", name: "", key: null, payload: null, at: 0 };
   const replay = new Replay(session, readRecorded([start]), { timeoutMs: null, historyLimit: 1_000 });
