@@ -40,6 +40,27 @@ test("eight connections insert the same fifty keys in shuffled batches: no deadl
   expect(world.retries).toBe(0);
 });
 
+test("two batches that wait for the same key of an open transaction do not deadlock once it is rolled back", async () => {
+  const before = world.retries;
+  const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and query like $1";
+  for (let round = 0; round < 8; round++) {
+    const [a, b] = [`held-${round}-a`, `held-${round}-b`];
+    const tx = await s.pool.connect();
+    await tx.query("begin");
+    await s.store.runs.insert([keyed(b)], { tx });
+    const batches = [
+      [b, a],
+      [a, b],
+    ].map((keys, i) => stores[i]!.runs.insert(keys.map((key) => keyed(key))));
+    await expect.poll(() => s.rows(waiting, [`%${s.schema}%`])).toHaveLength(2);
+    await tx.query("rollback");
+    tx.release();
+    const answers = (await Promise.all(batches)).flat();
+    expect(answers.filter(({ outcome }) => outcome === "inserted")).toHaveLength(2);
+  }
+  expect(world.retries).toBe(before);
+}, 30_000);
+
 test("eight connections start the same events in shuffled batches: no deadlock, one run per event and subscription", async () => {
   const of = { env: "test", stack: null, event: "raced", version: null, where: [], subject: null, debounceMs: null };
   const subscriptions: Subscription[] = ["one", "two"].map((program) => {
