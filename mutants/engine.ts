@@ -97,6 +97,30 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/step-call.test.ts" }],
   },
   {
+    name: "a claim carries the log of the run's earlier generations",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/store/postgres/journal/peek-journals.ts",
+        find: "and j.seq > ${m}.base_seq and j.seq <= ${m}.seq`;\nexport const hasShortLog",
+        put: "and j.seq <= ${m}.seq - ${m}.base_seq`;\nexport const hasShortLog",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/generations.test.ts" }],
+  },
+  {
+    name: "a claim carries a log with an entry left out",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/store/postgres/journal/peek-journals.ts",
+        find: " || rows.some(([, , , , , codec, data]) => codec !== null && data === null)",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a grant carries the log so far" }],
+  },
+  {
     name: "a node in doubt of its lease repeats a transaction",
     breaks: "L5",
     edits: [

@@ -97,7 +97,8 @@ export class Session extends StoreCalls {
 
   /** The current generation's log up to the claim. `exact`: with the time of its start, which a fresh claim does not know. */
   async history(exact: boolean): Promise<readonly JournalEntry[]> {
-    const { runId, seq, baseSeq, input, claimedAt } = this.run;
+    const { runId, seq, baseSeq, input, claimedAt, log: known } = this.run;
+    if (known && this.#writer.seq === seq) return known;
     if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }

@@ -47,7 +47,7 @@ function checkGrant(
   history: History,
   run: ModelRun,
   { owner, token, leaseMs }: ClaimRequest,
-  { epoch, seq }: { epoch: number; seq: number },
+  { epoch, seq, log }: Pick<ClaimedRun, "epoch" | "seq" | "log">,
 ): void {
   const { nowUs, now } = history;
   const left = run.leaseUntilUs - nowUs;
@@ -61,6 +61,9 @@ function checkGrant(
   checkReady(history, run);
   history.expect(epoch > run.epoch, "S2", run, `epoch ${epoch} after ${run.epoch}`);
   history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
+  const written = run.journal.slice(run.baseSeq);
+  const isSame = !log || (log.length === written.length && log.every(({ kind }, i) => kind === written[i]!.kind));
+  history.expect(isSame, "S8", run, "granted with another log than its own");
   history.calm?.granted(history, run);
   run.streak++;
   const most = run.crashLimit === 1 ? 1 : NOT_ALONE_FACTOR * run.crashLimit;

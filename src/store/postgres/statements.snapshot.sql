@@ -780,7 +780,20 @@ select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation
           when r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead') then r.seq end
         limit 1
       ) j
-    ) end as given
+    ) end as given,
+  case
+    when m.seq - m.base_seq between 2 and 16 then (
+      select json_agg(
+        json_build_array(
+          j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+            case when octet_length(j.data) <= 2000 then j.data end,
+            floor(extract(epoch from j.at) * 1000)::float8
+        )
+        order by j.seq
+      )
+      from "holdfast".journal j
+      where j.run_id = m.id and j.seq > m.base_seq and j.seq <= m.seq
+    ) end as log
 from mine m
 left join lateral (
   select codec, data, key

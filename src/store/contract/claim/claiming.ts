@@ -3,7 +3,7 @@
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { Claim } from "../../../kernel/run/claim.js";
 import type { DebounceTicket } from "../../../kernel/run/debounce-ticket.js";
-import type { Given } from "../journal/journal.js";
+import type { Given, JournalEntry } from "../journal/journal.js";
 import type { ClaimRecord } from "./claims.js";
 
 export interface ClaimRequest {
@@ -44,6 +44,8 @@ export interface ClaimedRun extends Claim {
   readonly counts: boolean;
   /** Of a task: the input of its parent and the results of its needs, where they are short. */
   readonly given: readonly Given[];
+  /** The log of the current generation up to the claim, where it is short and more than the input; null: it must be read. */
+  readonly log: readonly JournalEntry[] | null;
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and has not taken its input yet. */
   readonly debounce: DebounceTicket | null;

@@ -39,8 +39,11 @@ export interface Given extends Peek, Peeked {
   readonly entry: JournalEntry;
 }
 
-/** A claim includes no results for a task with more needs than this, and no result of more bytes than this, to keep its answer short. */
-export const GIVEN = { needs: 8, bytes: 2000 };
+/**
+ * What a claim includes, to keep its answer short: the results of a task with at most this many needs, the log of a run with at most
+ * this many entries, each of at most this many bytes.
+ */
+export const GIVEN = { needs: 8, entries: 16, bytes: 2000 };
 
 export interface JournalStore {
   /**

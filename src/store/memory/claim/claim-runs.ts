@@ -6,7 +6,7 @@ import { GIVEN, type Given, type JournalEntry, type Peek } from "../../contract/
 import { namesOf } from "../../contract/run/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../../contract/run/runs.js";
 import { unreadMessages } from "../inbox/deliver-message.js";
-import { peek } from "../journal/read-journal.js";
+import { journalEntry, peek } from "../journal/read-journal.js";
 import { isPaused } from "../limit/queues.js";
 import { takeDeferral } from "../run/deferred-runs.js";
 import { fitsNode } from "../run/misfits.js";
@@ -94,6 +94,7 @@ function claimed(tables: Tables, row: RunRow, token: string, given: readonly Giv
     limited: row.limited,
     counts: row.counts,
     given,
+    log: shortLog(tables, row),
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
     deferredBy: tables.deferred.get(row.id)?.by ?? null,
@@ -110,6 +111,14 @@ function givenTo(tables: Tables, { id, parentId }: RunRow): Given[] {
     const { state, entry } = peek(tables, one) ?? {};
     return state && entry && isShort(entry) ? { ...one, state, entry } : [];
   });
+}
+
+function shortLog(tables: Tables, { id, seq, baseSeq }: RunRow): JournalEntry[] | null {
+  const length = seq - baseSeq;
+  if (length < 2 || length > GIVEN.entries) return null;
+  const rows = Array.from({ length }, (_, i) => tables.journal.get(id)?.get(baseSeq + 1 + i));
+  const entries = rows.flatMap((row) => (row ? journalEntry(row) : []));
+  return entries.length === length && entries.every(isShort) ? entries : null;
 }
 
 function isShort({ payload }: JournalEntry): boolean {

@@ -6,7 +6,15 @@ import type { ClaimedRun, ClaimRequest } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
-import { type GivenRow, givenOf, givenTo } from "../journal/peek-journals.js";
+import {
+  type GivenRow,
+  givenOf,
+  givenTo,
+  hasShortLog,
+  type LogRow,
+  logOf,
+  shortLog,
+} from "../journal/peek-journals.js";
 import { takeDeferred } from "../run/deferred-runs.js";
 
 /** The groups of paused queues: none of their runs is handed out. */
@@ -78,7 +86,8 @@ select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation
   ${isSuspect("m.crashes - 1", "m")} as suspect,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
   mail.run_id is not null as has_messages, f.by as deferred_by,
-  case when m.counts then (${givenTo(s, "m")}) end as given
+  case when m.counts then (${givenTo(s, "m")}) end as given,
+  case when ${hasShortLog("m")} then (${shortLog(s, "m")}) end as log
 from mine m
 left join lateral (
   select codec, data, key from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
@@ -113,6 +122,7 @@ interface Row {
   has_messages: boolean;
   deferred_by: string | null;
   given: readonly GivenRow[] | null;
+  log: readonly LogRow[] | null;
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
@@ -137,6 +147,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     limited: row.limited,
     counts: row.counts,
     given: row.given ? givenOf(row.given) : [],
+    log: row.log ? logOf(row.log, { seq: Number(row.seq), baseSeq: Number(row.base_seq) }) : null,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     debounce: readTicket(row.key),
     deferredBy: row.deferred_by,

@@ -61,6 +61,33 @@ export const givenTo = (s: string, m: string) => `
     where j.run_id = e.id and j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
   ) j`;
 
+/** The log of run `m`, as JSON in its order, if it is short and more than the input. */
+export const shortLog = (s: string, m: string) => `
+  select json_agg(json_build_array(j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+    case when octet_length(j.data) <= ${GIVEN.bytes} then j.data end, ${ms("j.at")}) order by j.seq)
+  from ${s}.journal j where j.run_id = ${m}.id and j.seq > ${m}.base_seq and j.seq <= ${m}.seq`;
+export const hasShortLog = (m: string) => `${m}.seq - ${m}.base_seq between 2 and ${GIVEN.entries}`;
+
+export type LogRow = readonly [
+  seq: number,
+  epoch: number,
+  kind: string,
+  name: string,
+  key: string | null,
+  codec: string | null,
+  data: string | null,
+  at: number,
+];
+
+/** Null when an entry is long or missing: reading the log then shows which. */
+export function logOf(rows: readonly LogRow[] | null, { seq, baseSeq }: { seq: number; baseSeq: number }) {
+  if (rows?.length !== seq - baseSeq || rows.some(([, , , , , codec, data]) => codec !== null && data === null))
+    return null;
+  return rows.map(([seq, epoch, kind, name, key, codec, data, at]) =>
+    entryOf({ seq: String(seq), epoch: String(epoch), kind, name, key, codec, data, at }),
+  );
+}
+
 export type GivenRow = readonly [
   runId: string,
   starts: boolean,

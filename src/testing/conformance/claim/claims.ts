@@ -22,6 +22,7 @@ export const claimCases = cases("claims", {
       limited: false,
       counts: false,
       given: [],
+      log: null,
       debounce: null,
       deferredBy: null,
       input: run.input,
@@ -29,6 +30,26 @@ export const claimCases = cases("claims", {
     const { claimedAt, ...rest } = claim;
     same(rest, { ...fence, ...given, ...zeros, crashes: 1, suspect: false, hasMessages: false }, "claim");
     holds(claimedAt >= some(await s.store.runs.get(run.id), "run").createdAt, "granted after it was made");
+  },
+
+  "a grant carries the log so far, up to sixteen entries of 2,000 bytes": async (s) => {
+    const first = await s.start();
+    await s.accept(first, [append("a"), append("b"), handBack]);
+    const next = await s.claimOne();
+    same(next.log, some(await s.store.journal.read(next.runId), "journal").entries, "log");
+    const long = append("long", "x".repeat(2000));
+    await s.accept(next, [long, handBack]);
+    same((await s.claimOne()).log, null, "with a long entry");
+  },
+
+  "a grant of a run with many entries, or with its input only, carries no log": async (s) => {
+    const first = await s.start();
+    same(first.log, null, "input only");
+    await s.accept(first, [...Array.from({ length: 14 }, (_, i) => append(`s${i}`)), handBack]);
+    const next = await s.claimOne();
+    same(next.log?.length, 16, "sixteen");
+    await s.accept(next, [append("one more"), handBack]);
+    same((await s.claimOne()).log, null, "more");
   },
 
   "a grant says whether messages wait": async (s) => {
