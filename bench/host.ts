@@ -46,7 +46,7 @@ export class Host {
   static async spawn(library: LibraryName): Promise<Host> {
     const file = join(import.meta.dirname, `host.child${extname(import.meta.filename)}`);
     const child = fork(file, [library], {
-      execArgv: [...process.execArgv, "--expose-gc"],
+      execArgv: [...process.execArgv, "--expose-gc", "--no-deprecation"],
       // Some libraries report their start on standard output, where the JSON belongs.
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

@@ -61,12 +61,12 @@ async function runWorks(
       const report = { work: name, title, ...(await measure(bench)) };
       reports.push(report);
       for (const line of linesOf(report)) say(line);
-      await bench.endHosts();
+      if (!tiny) await bench.endHosts();
     }
     // Figures of a small scale are no results.
     if (peers && scale === FULL) writeResults(reports, await situation(pool, libraries));
   } finally {
-    await bench.endHosts();
+    await bench.end();
     await pool.end();
   }
   return reports;

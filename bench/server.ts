@@ -84,12 +84,13 @@ export async function walBytes(pool: pg.Pool): Promise<number> {
 
 /** Statements that the server has executed, without those of the runner; null without pg_stat_statements. */
 export async function statements(pool: pg.Pool): Promise<number | null> {
-  try {
-    await pool.query("create extension if not exists pg_stat_statements");
-    const text = `/* bench */ select coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
-      where toplevel and query not like '/* bench */%' and query not like '%pg_current_wal_insert_lsn%'`;
-    return (await pool.query<{ calls: number }>(text)).rows[0]!.calls;
-  } catch {
-    return null;
-  }
+  // Without the library, the extension can be created but not read.
+  const { rows } = await pool.query<{ names: string }>(
+    "/* bench */ select current_setting('shared_preload_libraries') as names",
+  );
+  if (!rows[0]!.names.includes("pg_stat_statements")) return null;
+  await pool.query("/* bench */ create extension if not exists pg_stat_statements");
+  const text = `/* bench */ select coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
+    where toplevel and query not like '/* bench */%' and query not like '%pg_current_wal_insert_lsn%'`;
+  return (await pool.query<{ calls: number }>(text)).rows[0]!.calls;
 }

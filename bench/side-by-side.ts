@@ -59,6 +59,11 @@ export class SideBySide {
     return Math.max(1, Math.round(full * this.scale.factor * (library?.share ?? 1)));
   }
 
+  /** A trial has two processes where a measurement has more. */
+  processes(full: number): number {
+    return this.scale.name === "tiny" ? Math.min(2, full) : full;
+  }
+
   /** The same processes for all rounds of a work: they are measured warm. */
   async #host(library: Library, number: number): Promise<Host> {
     const key = `${library.name} ${number}`;
@@ -75,7 +80,7 @@ export class SideBySide {
   ): Promise<T> {
     const schema = `bench_${randomUUID().slice(0, 8)}`;
     const hosts: Host[] = [];
-    for (let i = first; i < first + processes; i++) hosts.push(await this.#host(library, i));
+    for (let i = first; i < first + this.processes(processes); i++) hosts.push(await this.#host(library, i));
     // One after the other: the first creates the tables.
     for (const host of hosts) await host.call("open", { url: this.server.url, schema });
     const result = await work({ library, schema, hosts });
@@ -145,6 +150,12 @@ export class SideBySide {
     return rate(() => oneRowCommits(this.pool, "bench_calibration", this.size(4_000), 20));
   }
 
+  async end(): Promise<void> {
+    await this.endHosts();
+    await this.pool.query("drop schema if exists bench_calibration cascade");
+  }
+
+  /** After a work, so that the next one begins with new processes. */
   async endHosts(): Promise<void> {
     await Promise.all([...this.#hosts.values()].map((host) => host.end()));
     this.#hosts.clear();
