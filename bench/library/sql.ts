@@ -6,7 +6,7 @@ import pg from "pg";
 import { oneStepSql } from "../one-row-commits.js";
 import { type Input, type Library, type Opened, type Program, type Reports, STEP_RESULT } from "./library.js";
 
-/** So many batches are on the way at the same time. */
+/** How many batches are on the way at the same time. */
 const LANES = 2;
 const MOST_IN_BATCH = 500;
 const DATA = JSON.stringify(STEP_RESULT);

@@ -71,7 +71,8 @@ export function figuresOf({ name, unit, better }: Quantity, samples: Samples): F
 export function ratiosOf({ name, better }: Quantity, samples: Samples): AgainstOther[] {
   const ours = samples.get("holdfast");
   if (!ours) return [];
-  const others = [...samples].filter(([library]) => library !== "holdfast");
+  // What is too small to be measured is no divisor.
+  const others = [...samples].filter(([library, theirs]) => library !== "holdfast" && theirs.every((one) => one > 0));
   return others.map(([against, theirs]) => ({
     name,
     against,
