@@ -53,7 +53,7 @@ async function runWorks(
   const scale = tiny ? TINY : quick ? QUICK : FULL;
   const libraries: readonly LibraryName[] = peers ? LIBRARIES : ["holdfast", "sql"];
   const pool = new pg.Pool({ connectionString: server.url, max: 30 }).on("error", () => {});
-  const bench = new SideBySide(server, pool, scale, libraries, say);
+  const bench = new SideBySide({ server, pool, scale, libraries, say });
   const reports: WorkReport[] = [];
   try {
     for (const name of names) {

@@ -32,6 +32,7 @@ const SHOWN = [
   "checkpoint_timeout",
   "max_connections",
   "autovacuum",
+  "shared_preload_libraries",
 ];
 
 export async function startServer(): Promise<Server> {

@@ -32,6 +32,14 @@ export interface Place {
   readonly hosts: readonly Host[];
 }
 
+export interface SideBySideOptions {
+  readonly server: Server;
+  readonly pool: pg.Pool;
+  readonly scale: Scale;
+  readonly libraries: readonly LibraryName[];
+  readonly say: (line: string) => void;
+}
+
 export class SideBySide {
   readonly server: Server;
   readonly pool: pg.Pool;
@@ -40,12 +48,12 @@ export class SideBySide {
   readonly #names: readonly LibraryName[];
   readonly #hosts = new Map<string, Host>();
 
-  constructor(server: Server, pool: pg.Pool, scale: Scale, names: readonly LibraryName[], say: (line: string) => void) {
+  constructor({ server, pool, scale, libraries, say }: SideBySideOptions) {
     this.server = server;
     this.pool = pool;
     this.scale = scale;
-    this.#names = names;
     this.say = say;
+    this.#names = libraries;
   }
 
   /** Of those that take part: `wanted`, in their order. */
