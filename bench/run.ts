@@ -61,10 +61,10 @@ async function runWorks(
       const report = { work: name, title, ...(await measure(bench)) };
       reports.push(report);
       for (const line of linesOf(report)) say(line);
+      // Figures of a small scale are no results.
+      if (peers && scale === FULL) writeResults(report, await situation(pool, libraries));
       if (!tiny) await bench.endHosts();
     }
-    // Figures of a small scale are no results.
-    if (peers && scale === FULL) writeResults(reports, await situation(pool, libraries));
   } finally {
     await bench.end();
     await pool.end();

@@ -7,7 +7,15 @@ import type { Library, WorkOptions } from "./library/library.js";
 import { type LibraryName, loadLibrary } from "./library/load.js";
 import { median, nowMs, rate } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
-import { type AgainstOther, type Figure, figuresOf, type Quantity, ratiosOf, type Samples } from "./report/figure.js";
+import {
+  type AgainstOther,
+  type Figure,
+  figuresOf,
+  ONE_ROW_COMMITS,
+  type Quantity,
+  ratiosOf,
+  type Samples,
+} from "./report/figure.js";
 import type { Server } from "./server.js";
 
 export interface Scale {
@@ -147,7 +155,7 @@ export class SideBySide {
       }
       if (round >= 0) commits.push(await this.#oneRowCommits());
     }
-    return { ...summary(quantities, values), notes, oneRowCommits: Math.round(median(commits)) };
+    return { ...summary(quantities, values, commits), notes, oneRowCommits: Math.round(median(commits)) };
   }
 
   /** What the machine does at the same time: single-row transactions per second over 20 connections. */
@@ -170,7 +178,11 @@ export class SideBySide {
   }
 }
 
-function summary(quantities: readonly Quantity[], values: ReadonlyMap<Library, readonly (readonly number[])[]>) {
+function summary(
+  quantities: readonly Quantity[],
+  values: ReadonlyMap<Library, readonly (readonly number[])[]>,
+  commits: readonly number[],
+) {
   const samples = new Map<string, Samples>();
   for (const [i, quantity] of quantities.entries()) {
     const ofLibrary = [...values].map(([{ name }, rounds]) => [name, rounds.map((one) => one[i]!)] as const);
@@ -179,7 +191,10 @@ function summary(quantities: readonly Quantity[], values: ReadonlyMap<Library, r
   return {
     samples,
     figures: quantities.flatMap((quantity) => figuresOf(quantity, samples.get(quantity.name)!)),
-    ratios: quantities.flatMap((quantity) => ratiosOf(quantity, samples.get(quantity.name)!)),
+    ratios: quantities.flatMap((quantity) => {
+      const yardstick = quantity.better === "higher" ? [[ONE_ROW_COMMITS, commits] as const] : [];
+      return ratiosOf(quantity, new Map([...samples.get(quantity.name)!, ...yardstick]));
+    }),
   };
 }
 

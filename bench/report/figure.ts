@@ -81,9 +81,13 @@ export function ratiosOf({ name, better }: Quantity, samples: Samples): AgainstO
   }));
 }
 
-/** The ratio to the peer that is best at this; raw SQL is no peer. */
+/** What a rate is divided by to compare it with one of another machine. */
+export const ONE_ROW_COMMITS = "one-row commits";
+const YARDSTICKS = ["sql", ONE_ROW_COMMITS];
+
+/** The ratio to the peer that is best at this; a yardstick is no peer. */
 export function bestPeer(ratios: readonly AgainstOther[], name: string): AgainstOther | undefined {
-  const peers = ratios.filter((one) => one.name === name && one.against !== "sql");
+  const peers = ratios.filter((one) => one.name === name && !YARDSTICKS.includes(one.against));
   return peers.sort((a, b) => (a.better === "higher" ? a.median - b.median : b.median - a.median))[0];
 }
 

@@ -9,7 +9,7 @@ import { type LibraryName, loadLibrary, versionOf } from "../library/load.js";
 import { serverSettings } from "../server.js";
 import { chartOf } from "./chart.js";
 import type { WorkReport } from "./figure.js";
-import { comparison, gateLine, namesOf, ranked, shown, spread } from "./table.js";
+import { calibrated, comparison, gateLine, namesOf, ranked, shown, spread } from "./table.js";
 
 const BENCH = join(process.cwd(), "bench");
 const JSON_FILE = join(BENCH, "results.json");
@@ -34,7 +34,7 @@ export interface Kept extends WorkReport {
 export async function situation(pool: pg.Pool, names: readonly LibraryName[]): Promise<Situation> {
   const libraries = await Promise.all(names.map((name) => loadLibrary(name)));
   return {
-    commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim(),
+    commit: execFileSync("git", ["describe", "--always", "--dirty"], { encoding: "utf8" }).trim(),
     at: new Date().toISOString().slice(0, 10),
     machine: `${cpus().length} × ${cpus()[0]?.model}, ${Math.round(totalmem() / 1e9)} GB, ${platform()} ${release()}`,
     node: process.version,
@@ -43,15 +43,14 @@ export async function situation(pool: pg.Pool, names: readonly LibraryName[]): P
   };
 }
 
-/** Reports of works that were not measured this time stay. */
-export function writeResults(reports: readonly WorkReport[], situationNow: Situation): void {
+/** Called after each work; the reports of the others stay. */
+export function writeResults(report: WorkReport, situationNow: Situation): void {
   const before: Record<string, Kept> = existsSync(JSON_FILE) ? JSON.parse(readFileSync(JSON_FILE, "utf8")) : {};
-  const now = reports.map((report) => [report.work, { ...report, situation: situationNow }] as const);
-  const kept = { ...before, ...Object.fromEntries(now) };
+  const kept = { ...before, [report.work]: { ...report, situation: situationNow } };
   writeFileSync(JSON_FILE, `${JSON.stringify(kept, null, 1)}\n`);
   const ordered = Object.values(kept).sort((a, b) => Number(a.work.slice(1)) - Number(b.work.slice(1)));
   mkdirSync(join(BENCH, "charts"), { recursive: true });
-  for (const report of ordered) writeFileSync(join(BENCH, "charts", `${report.work}.svg`), chartOf(report));
+  for (const one of ordered) writeFileSync(join(BENCH, "charts", `${one.work}.svg`), chartOf(one));
   const page = readFileSync(PAGE, "utf8");
   const [head, rest] = page.split(BEGIN) as [string, string];
   writeFileSync(PAGE, `${head}${BEGIN}\n\n${sectionOf(ordered)}\n${END}${rest.split(END)[1]}`);
@@ -95,6 +94,10 @@ function workSection(report: Kept): string[] {
     "|---|---|---|---|",
     ...rows,
     "",
+    ...namesOf(figures).flatMap((name) => {
+      const inCommits = calibrated(ratios, name);
+      return inCommits ? [`- ${name}: ${inCommits}`] : [];
+    }),
     ...gates.map((gate) => `- ${gateLine(gate)}`),
     ...notes.map((note) => `- ${note}`),
     "",

@@ -1,6 +1,6 @@
 // The report of a work as lines for a terminal.
 
-import type { AgainstOther, Figure, Gate, WorkReport } from "./figure.js";
+import { type AgainstOther, type Figure, type Gate, ONE_ROW_COMMITS, type WorkReport } from "./figure.js";
 
 export const shown = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
 
@@ -11,6 +11,15 @@ export function advantage({ better, median }: AgainstOther): number {
 
 export function namesOf(figures: readonly Figure[]): string[] {
   return [...new Set(figures.map(({ name }) => name))];
+}
+
+/** Holdfast's rate in one-row commits, which can be compared with that of another machine. */
+export function calibrated(ratios: readonly AgainstOther[], name: string): string | undefined {
+  const ratio = ratios.find((one) => one.name === name && one.against === ONE_ROW_COMMITS);
+  return (
+    ratio &&
+    `Holdfast's is ${shown(ratio.median)} × the rate of one-row commits (${shown(ratio.low)}–${shown(ratio.high)})`
+  );
 }
 
 /** The best first. */
@@ -45,6 +54,8 @@ export function linesOf({ work, title, figures, ratios, gates, notes, oneRowComm
       const value = `${shown(figure.median)} ${figure.unit}${spread(figure)}`;
       lines.push(`    ${figure.library.padEnd(16)} ${value.padEnd(36)} ${comparison(ratio)}`.trimEnd());
     }
+    const inCommits = calibrated(ratios, name);
+    if (inCommits) lines.push(`    ${inCommits}`);
   }
   return [...lines, ...notes.map((note) => `  note: ${note}`), ...gates.map((gate) => `  ${gateLine(gate)}`)];
 }

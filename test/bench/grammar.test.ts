@@ -52,7 +52,7 @@ describe("a report", () => {
     ["slow", [50, 50, 50]],
     ["fast", [200, 150, 180]],
   ]);
-  const ratios = ratiosOf(quantity, samples);
+  const ratios = ratiosOf(quantity, new Map([...samples, ["one-row commits", [50, 50, 50]]]));
   const report: WorkReport = {
     work: "w2",
     title: "drain",
@@ -76,13 +76,16 @@ describe("a report", () => {
     expect(bestPeer(ratios, "1 process")?.against).toBe("fast");
     const lower = ratiosOf({ ...quantity, better: "lower" }, samples);
     expect(bestPeer(lower, "1 process")?.against).toBe("slow");
-    expect(bestPeer(ratios.slice(0, 1), "1 process")).toBeUndefined();
+    const yardsticks = ratios.filter(({ against }) => against === "sql" || against === "one-row commits");
+    expect(yardsticks).toHaveLength(2);
+    expect(bestPeer(yardsticks, "1 process")).toBeUndefined();
   });
 
   test("shows what others do better", () => {
     const text = linesOf(report).join("\n");
     expect(text).toMatch(/fast .*180 runs\/s \(150–200\).*Holdfast's is 0\.5 × this \(0\.5–0\.8\), this is better/);
     expect(text).toMatch(/slow .*Holdfast's is 2 × this \(1\.8–2\.4\)$/m);
+    expect(text).toContain("Holdfast's is 2 × the rate of one-row commits (1.8–2.4)");
     expect(text).toContain("FAIL 1 process, of fast: 0.5 (at least 0.8)");
     expect(text).toContain("ok   late: 3 (at most 4)");
   });
