@@ -12,8 +12,6 @@ import type { WorkReport } from "./figure.js";
 import { calibrated, comparison, gateLine, namesOf, ranked, shown, spread } from "./table.js";
 
 const BENCH = join(process.cwd(), "bench");
-const JSON_FILE = join(BENCH, "results.json");
-const PAGE = join(BENCH, "RESULTS.md");
 const BEGIN = "<!-- side by side: written by npm run bench -- NAME… --peers -->";
 const END = "<!-- end of side by side -->";
 
@@ -44,16 +42,17 @@ export async function situation(pool: pg.Pool, names: readonly LibraryName[]): P
 }
 
 /** Called after each work; the reports of the others stay. */
-export function writeResults(report: WorkReport, situationNow: Situation): void {
-  const before: Record<string, Kept> = existsSync(JSON_FILE) ? JSON.parse(readFileSync(JSON_FILE, "utf8")) : {};
+export function writeResults(report: WorkReport, situationNow: Situation, folder = BENCH): void {
+  const [file, pageFile] = [join(folder, "results.json"), join(folder, "RESULTS.md")];
+  const before: Record<string, Kept> = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
   const kept = { ...before, [report.work]: { ...report, situation: situationNow } };
-  writeFileSync(JSON_FILE, `${JSON.stringify(kept, null, 1)}\n`);
+  writeFileSync(file, `${JSON.stringify(kept, null, 1)}\n`);
   const ordered = Object.values(kept).sort((a, b) => Number(a.work.slice(1)) - Number(b.work.slice(1)));
-  mkdirSync(join(BENCH, "charts"), { recursive: true });
-  for (const one of ordered) writeFileSync(join(BENCH, "charts", `${one.work}.svg`), chartOf(one));
-  const page = readFileSync(PAGE, "utf8");
+  mkdirSync(join(folder, "charts"), { recursive: true });
+  for (const one of ordered) writeFileSync(join(folder, "charts", `${one.work}.svg`), chartOf(one));
+  const page = readFileSync(pageFile, "utf8");
   const [head, rest] = page.split(BEGIN) as [string, string];
-  writeFileSync(PAGE, `${head}${BEGIN}\n\n${sectionOf(ordered)}\n${END}${rest.split(END)[1]}`);
+  writeFileSync(pageFile, `${head}${BEGIN}\n\n${sectionOf(ordered)}\n${END}${rest.split(END)[1]}`);
 }
 
 export function sectionOf(reports: readonly Kept[]): string {

@@ -1,11 +1,14 @@
 // The words of `npm run bench`, and what a report shows.
 
+import { copyFile, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readCommand } from "../../bench/grammar.js";
 import { PARTS } from "../../bench/parts.js";
 import { chartOf } from "../../bench/report/chart.js";
 import { atLeast, atMost, bestPeer, figuresOf, ratiosOf, type WorkReport } from "../../bench/report/figure.js";
-import { sectionOf } from "../../bench/report/results.js";
+import { sectionOf, writeResults } from "../../bench/report/results.js";
 import { linesOf } from "../../bench/report/table.js";
 import { WORKS } from "../../bench/work/all.js";
 
@@ -97,19 +100,36 @@ describe("a report", () => {
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
+  const situation = {
+    commit: "abc1234",
+    at: "2026-01-01",
+    machine: "2 × a core, 8 GB, linux",
+    node: "v20",
+    postgres: { synchronous_commit: "on" },
+    libraries: [{ name: "fast", version: "1.2.3", settings: "defaults" }],
+  };
+
   test("is a section of the results page, with its circumstances and lines that fit", () => {
-    const situation = {
-      commit: "abc1234",
-      at: "2026-01-01",
-      machine: "2 × a core, 8 GB, linux",
-      node: "v20",
-      postgres: { synchronous_commit: "on" },
-      libraries: [{ name: "fast", version: "1.2.3", settings: "defaults" }],
-    };
     const page = sectionOf([{ ...report, situation }]);
     for (const part of ["abc1234", "| `synchronous_commit` | on |", "| fast | 1.2.3 | defaults |", "(charts/w2.svg)"]) {
       expect(page).toContain(part);
     }
     expect(page.split("\n").filter((line) => line.length > 140)).toEqual([]);
+  });
+
+  test("replaces the section of its work on the page, and leaves the rest of it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-results-"));
+    try {
+      const page = join(folder, "RESULTS.md");
+      await copyFile(join(import.meta.dirname, "../../bench/RESULTS.md"), page);
+      const [head, tail] = (await readFile(page, "utf8")).split(/<!-- side by side[\s\S]*<!-- end of side by side -->/);
+      for (const work of ["w10", "w2", "w10"]) writeResults({ ...report, work, title: `${work}!` }, situation, folder);
+      const written = await readFile(page, "utf8");
+      expect(written.startsWith(head!) && written.endsWith(tail!)).toBe(true);
+      expect(written.match(/^### .*$/gm)).toEqual(["### W2: w2!", "### W10: w10!"]);
+      expect(await readdir(join(folder, "charts"))).toEqual(["w10.svg", "w2.svg"]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
