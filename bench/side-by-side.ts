@@ -7,16 +7,12 @@ import type { Library, WorkOptions } from "./library/library.js";
 import { type LibraryName, loadLibrary } from "./library/load.js";
 import { median, nowMs, rate } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
-import {
-  type AgainstOther,
-  type Figure,
-  figuresOf,
-  ONE_ROW_COMMITS,
-  type Quantity,
-  ratiosOf,
-  type Samples,
-} from "./report/figure.js";
+import type { AgainstOther, Figure, Quantity, Samples } from "./report/figure.js";
+import { summary } from "./report/summary.js";
 import type { Server } from "./server.js";
+
+/** How long the end of a run may take after its program has returned. */
+const PENDING_MS = 60_000;
 
 export interface Scale {
   readonly name: "full" | "quick" | "tiny";
@@ -118,12 +114,20 @@ export class SideBySide {
   async drain({ library, schema, hosts }: Place, total: number, options: WorkOptions): Promise<number> {
     await Promise.all(hosts.map((host) => host.call("work", options)));
     await untilAll(hosts, () => hosts.reduce((sum, { ended }) => sum + ended, 0) >= total);
-    while ((await this.pool.query(`/* bench */ ${library.pendingSql(schema)}`)).rows.length > 0);
-    const endedAt = nowMs();
+    const endedAt = await this.#untilNonePending(library.pendingSql(schema));
     const progress = await Promise.all(hosts.map((host) => host.call("progress")));
     const begunAt = Math.min(...progress.filter(({ begun }) => begun > 0).map(({ firstBegunAt }) => firstBegunAt));
     await Promise.all(hosts.map((host) => host.call("rest")));
     return (total * 1000) / (endedAt - begunAt);
+  }
+
+  /** When no run was left whose end is not stored. */
+  async #untilNonePending(sql: string): Promise<number> {
+    const giveUpAt = nowMs() + PENDING_MS;
+    while ((await this.pool.query(`/* bench */ ${sql}`)).rows.length > 0) {
+      if (nowMs() > giveUpAt) throw new Error(`Some runs have not ended ${PENDING_MS / 1000} s after their programs.`);
+    }
+    return nowMs();
   }
 
   /**
@@ -176,26 +180,6 @@ export class SideBySide {
     await Promise.all([...this.#hosts.values()].map((host) => host.end()));
     this.#hosts.clear();
   }
-}
-
-function summary(
-  quantities: readonly Quantity[],
-  values: ReadonlyMap<Library, readonly (readonly number[])[]>,
-  commits: readonly number[],
-) {
-  const samples = new Map<string, Samples>();
-  for (const [i, quantity] of quantities.entries()) {
-    const ofLibrary = [...values].map(([{ name }, rounds]) => [name, rounds.map((one) => one[i]!)] as const);
-    samples.set(quantity.name, new Map(ofLibrary));
-  }
-  return {
-    samples,
-    figures: quantities.flatMap((quantity) => figuresOf(quantity, samples.get(quantity.name)!)),
-    ratios: quantities.flatMap((quantity) => {
-      const yardstick = quantity.better === "higher" ? [[ONE_ROW_COMMITS, commits] as const] : [];
-      return ratiosOf(quantity, new Map([...samples.get(quantity.name)!, ...yardstick]));
-    }),
-  };
 }
 
 const firstLine = (error: unknown) => String(error instanceof Error ? error.message : error).split("\n")[0]!;
