@@ -96,11 +96,13 @@ export const commands = {
     await opened!.start(program, input);
     return nowMs();
   },
+  /** When the library was at work. */
   async work({ watch, ...options }: WorkOptions & { readonly watch?: boolean }) {
     eachBegin = watch ?? false;
     lates = [];
     progress = { begun: 0, ended: 0, firstBegunAt: 0, lastEndedAt: 0 };
     rest = await opened!.work(options);
+    return nowMs();
   },
   async rest() {
     await rest?.();

@@ -49,7 +49,7 @@ export const library: Library = {
   programs: QUEUES,
   startsMany: true,
   settings: `draining: ${LOOPS} loops of fetch and complete with batches of ${BATCH}; latency: polling every 0.5 s, its shortest`,
-  share: 0.25,
+  share: 1,
   pendingSql: (schema) => `select 1 from ${schema}.job where state in ('created', 'retry', 'active') limit 1`,
   async open({ url, schema }, reports) {
     const { default: PgBoss } = await loadPeer<typeof import("pg-boss")>("pg-boss");
