@@ -1,6 +1,7 @@
 // The PostgreSQL server of the benchmarks: embedded, with stated settings, or the one of HOLDFAST_BENCH_DATABASE_URL.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as pass } from "node:timers/promises";
 import type pg from "pg";
 import { startEmbedded } from "../src/embedded/index.js";
 
@@ -20,6 +21,8 @@ const SETTINGS = {
   shared_preload_libraries: "pg_stat_statements",
   // Every schema has texts of its own; those that do not fit would be forgotten with their counts.
   "pg_stat_statements.max": "50000",
+  // Only while a work counts statements: counting costs most where there are many.
+  "pg_stat_statements.track": "none",
 };
 
 /** What the report states of it. */
@@ -83,6 +86,15 @@ function statOf(pid: string): number[] | undefined {
 export async function walBytes(pool: pg.Pool): Promise<number> {
   const text = "select /* bench */ pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes";
   return (await pool.query<{ bytes: number }>(text)).rows[0]!.bytes;
+}
+
+/** Begins or ends counting on the benchmarks' own server; another server is left as it is. */
+export async function countStatements({ pid }: Server, pool: pg.Pool, counts: boolean): Promise<void> {
+  if (pid === null) return;
+  await pool.query(`alter system set pg_stat_statements.track = ${counts ? "top" : "none"}`);
+  await pool.query("select pg_reload_conf()");
+  // Each session reads the setting before its next statement.
+  await pass(500);
 }
 
 /** Statements that the server has executed, without those that the runner marks as its own; null without pg_stat_statements. */

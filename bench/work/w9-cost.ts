@@ -5,7 +5,7 @@ import { untilAll } from "../host.js";
 import type { Library, Program } from "../library/library.js";
 import { median } from "../measure.js";
 import { atMost, type Quantity } from "../report/figure.js";
-import { serverCpuUs, statements, walBytes } from "../server.js";
+import { countStatements, serverCpuUs, statements, walBytes } from "../server.js";
 import type { Place, SideBySide } from "../side-by-side.js";
 import { joined, type Work } from "./work.js";
 
@@ -99,8 +99,10 @@ export const cost: Work = {
   name: "w9",
   title: "cost of a run and of a step",
   async run(bench) {
+    await countStatements(bench.server, bench.pool, true);
     const steps = await perUnit(bench, "steps", "step");
     const parts = [await perUnit(bench, "noop", "run"), steps, await idle(bench), await parked(bench)];
+    await countStatements(bench.server, bench.pool, false);
     const readable = serverCpuUs(bench.server) !== null && (await statements(bench.pool)) !== null;
     const ours = median(steps.samples.get("statements per step")!.get("holdfast")!);
     const report = joined(parts);
