@@ -21,6 +21,15 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
+/** What a process wrote last on standard error; some libraries write there for every late heartbeat. */
+function lastOf({ stderr }: ChildProcess): () => string {
+  let text = "";
+  stderr!.on("data", (data) => {
+    text = `${text}${data}`.slice(-2_000);
+  });
+  return () => text.trim();
+}
+
 export class Host {
   readonly library: LibraryName;
   readonly #child: ChildProcess;
@@ -33,12 +42,12 @@ export class Host {
   /** Called at each begin, when the work is watched. */
   onBegun: (input: Input, at: number) => void = () => {};
 
-  private constructor(library: LibraryName, child: ChildProcess) {
+  private constructor(library: LibraryName, child: ChildProcess, errors: () => string) {
     this.library = library;
     this.#child = child;
     child.on("message", (message: Message) => this.#receive(message));
     child.once("exit", (code, signal) => {
-      const error = new Error(`The process of ${library} ended with ${signal ?? code}.`);
+      const error = new Error(`The process of ${library} ended with ${signal ?? code}: ${errors()}`);
       for (const { reject } of this.#pending.values()) reject(error);
     });
   }
@@ -48,11 +57,12 @@ export class Host {
     const child = fork(file, [library], {
       execArgv: [...process.execArgv, "--expose-gc", "--no-deprecation"],
       // Some libraries report their start on standard output, where the JSON belongs.
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
+    const errors = lastOf(child);
     const [first] = await Promise.race([once(child, "message"), once(child, "exit")]);
-    if (!(first as Message)?.ready) throw new Error(`${library} could not be loaded.`);
-    return new Host(library, child);
+    if (!(first as Message)?.ready) throw new Error(`${library} could not be loaded: ${errors()}`);
+    return new Host(library, child, errors);
   }
 
   #receive({ id, value, error, progress, begun }: Message): void {

@@ -1,7 +1,6 @@
 // The PostgreSQL server of the benchmarks: embedded, with stated settings, or the one of HOLDFAST_BENCH_DATABASE_URL.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as pass } from "node:timers/promises";
 import type pg from "pg";
 import { startEmbedded } from "../src/embedded/index.js";
 
@@ -91,10 +90,9 @@ export async function walBytes(pool: pg.Pool): Promise<number> {
 /** Begins or ends counting on the benchmarks' own server; another server is left as it is. */
 export async function countStatements({ pid }: Server, pool: pg.Pool, counts: boolean): Promise<void> {
   if (pid === null) return;
-  await pool.query(`alter system set pg_stat_statements.track = ${counts ? "top" : "none"}`);
-  await pool.query("select pg_reload_conf()");
-  // Each session reads the setting before its next statement.
-  await pass(500);
+  const { rows } = await pool.query<{ name: string }>("select quote_ident(current_database()) as name");
+  // For sessions that begin from now on; the processes open theirs for every measurement.
+  await pool.query(`alter database ${rows[0]!.name} set pg_stat_statements.track = ${counts ? "top" : "none"}`);
 }
 
 /** Statements that the server has executed, without those that the runner marks as its own; null without pg_stat_statements. */

@@ -1,4 +1,4 @@
-// OpenWorkflow: its worker at the requested concurrency, and a pool with a connection for every second slot, at most 50.
+// OpenWorkflow: its worker at the requested concurrency, and a pool of 50 connections.
 
 import { type Input, type Library, NAP_MS, type Reports, STEP_RESULT } from "./library.js";
 import { loadPeer } from "./load.js";
@@ -6,6 +6,7 @@ import { loadPeer } from "./load.js";
 type Client = import("openworkflow").OpenWorkflow;
 
 const CONNECTIONS = 50;
+const MOST_SLOTS = 100;
 
 function define(client: Client, reports: Reports) {
   const napsBegun = new Map<string, number>();
@@ -45,7 +46,7 @@ export const library: Library = {
   packageName: "openworkflow",
   programs: ["noop", "steps", "echo", "nap", "parked"],
   startsMany: false,
-  settings: `a pool of ${CONNECTIONS} connections instead of 10; concurrency as asked for`,
+  settings: `a pool of ${CONNECTIONS} connections instead of 10; at most ${MOST_SLOTS} slots when draining`,
   share: 0.5,
   pendingSql: (schema) =>
     `select 1 from ${schema}.workflow_runs where status in ('pending', 'running', 'sleeping') limit 1`,
@@ -59,8 +60,10 @@ export const library: Library = {
     const programs = define(client, reports);
     return {
       start: (program, input: Input) => programs[program].run(input),
-      async work({ concurrency }) {
-        const worker = client.newWorker({ concurrency });
+      async work({ concurrency, purpose }) {
+        // With more slots than its connections can serve, its leases expire under load.
+        const slots = purpose === "drain" ? Math.min(MOST_SLOTS, concurrency) : concurrency;
+        const worker = client.newWorker({ concurrency: slots });
         await worker.start();
         return () => worker.stop();
       },

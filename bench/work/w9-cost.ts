@@ -103,8 +103,8 @@ export const cost: Work = {
     const steps = await perUnit(bench, "steps", "step");
     const parts = [await perUnit(bench, "noop", "run"), steps, await idle(bench), await parked(bench)];
     await countStatements(bench.server, bench.pool, false);
-    const readable = serverCpuUs(bench.server) !== null && (await statements(bench.pool)) !== null;
     const ours = median(steps.samples.get("statements per step")!.get("holdfast")!);
+    const readable = serverCpuUs(bench.server) !== null && ours > 0;
     const report = joined(parts);
     return {
       ...report,
