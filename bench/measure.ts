@@ -17,6 +17,14 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)]!;
+}
+
+/** The monotonic clock of the machine, the same in every process. */
+export const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
+
 export function ratioOf(ratios: readonly number[]): Ratio {
   const round = (value: number) => Math.round(value * 100) / 100;
   return {

@@ -19,6 +19,13 @@ export async function oneRowCommits(pool: pg.Pool, schema: string, total: number
   return total;
 }
 
+/** One step of one run as one fenced statement: run, epoch, token, expected sequence, name, data. */
+export const oneStepSql = (schema: string) => `with ok as (
+    update ${schema}.runs set seq = seq + 1, crashes = 0
+    where id = $1 and epoch = $2 and token = $3 and seq = $4 returning id, seq)
+    insert into ${schema}.journal (run_id, seq, epoch, token, kind, name, codec, data, at)
+    select id, seq, $2, $3, 'step', $5, 'json', $6, clock_timestamp() from ok returning seq`;
+
 /**
  * The same lifecycle without a lane: every step is one fenced statement with a commit of its own, over `connections`.
  * Claims are taken in batches, as ours are; only the steps and the completion go one by one.
@@ -28,11 +35,7 @@ export async function oneCommitPerStep(
   schema: string,
   options: { runs: number; steps: number; inFlight: number },
 ) {
-  const step = `with ok as (
-    update ${schema}.runs set seq = seq + 1, crashes = 0
-    where id = $1 and epoch = $2 and token = $3 and seq = $4 returning id, seq)
-    insert into ${schema}.journal (run_id, seq, epoch, token, kind, name, codec, data, at)
-    select id, seq, $2, $3, 'step', $5, 'json', $6, clock_timestamp() from ok returning seq`;
+  const step = oneStepSql(schema);
   const end = `with ok as (
     update ${schema}.runs set seq = seq + 1, state = 'completed', token = null, owner = null, lease_until = null,
       ended_at = clock_timestamp()

@@ -1,58 +1,88 @@
-// `npm run bench -- NAME [--quick] [--json]`: measures on an embedded PostgreSQL, or on HOLDFAST_BENCH_DATABASE_URL.
+// `npm run bench -- NAME… [--peers] [--quick] [--json]`: measures on an embedded PostgreSQL, or on HOLDFAST_BENCH_DATABASE_URL.
 
-import { startEmbedded } from "../src/embedded/index.js";
-import { benchActors } from "./actors.js";
-import { benchDag } from "./dag.js";
-import { benchGraph } from "./graph.js";
-import { benchLane } from "./lane.js";
-import { benchMachine } from "./machine.js";
-import { benchRecovery } from "./recovery.js";
-import { benchTakeover } from "./takeover.js";
-import { benchTriggers } from "./triggers.js";
-import { benchWorkflow } from "./workflow.js";
+import pg from "pg";
+import { type Command, readCommand } from "./grammar.js";
+import { LIBRARIES, type LibraryName } from "./library/load.js";
+import { PARTS } from "./parts.js";
+import type { WorkReport } from "./report/figure.js";
+import { situation, writeResults } from "./report/results.js";
+import { linesOf } from "./report/table.js";
+import { type Server, startServer } from "./server.js";
+import { type Scale, SideBySide } from "./side-by-side.js";
+import { WORKS } from "./work/all.js";
 
-const BENCHES = {
-  actors: benchActors,
-  dag: benchDag,
-  graph: benchGraph,
-  lane: benchLane,
-  machine: benchMachine,
-  recovery: benchRecovery,
-  takeover: benchTakeover,
-  triggers: benchTriggers,
-  workflow: benchWorkflow,
-};
+const FULL: Scale = { name: "full", rounds: 9, factor: 1 };
+const QUICK: Scale = { name: "quick", rounds: 3, factor: 0.25 };
+const TINY: Scale = { name: "tiny", rounds: 1, factor: 0.003 };
 
-const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const json = process.argv.includes("--json");
-const quick = process.argv.includes("--quick");
-/** Of a benchmark with several figures. */
-const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
-const bench = name !== undefined && Object.hasOwn(BENCHES, name) ? BENCHES[name as keyof typeof BENCHES] : undefined;
-
-if (!bench) {
-  console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join(" | ")} [--quick] [--json]`);
+const command = readCommand(process.argv.slice(2), [...WORKS.keys()], [...PARTS.keys()]);
+if (typeof command === "string") {
+  console.error(command);
   process.exitCode = 2;
 } else {
-  const say = json ? (line: string) => console.error(line) : (line: string) => console.log(line);
-  const server = await database();
+  const server = await startServer();
   try {
-    const report = await bench(server.url, { quick, say, only });
-    if (json) console.log(JSON.stringify(report));
-    else console.log(report.ok ? "all hold" : "NOT all hold");
-    process.exitCode = report.ok ? 0 : 1;
+    process.exitCode = (await run(command, server)) ? 0 : 1;
   } finally {
     await server.stop();
   }
 }
 
-async function database(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const given = process.env["HOLDFAST_BENCH_DATABASE_URL"];
-  if (given) return { url: given, stop: async () => {} };
-  const server = await startEmbedded({
-    temporary: true,
-    settings: { max_wal_size: "4GB", shared_buffers: "512MB" },
-    onNotice: () => {},
-  });
-  return { url: server.url, stop: () => server.stop() };
+async function run(asked: Command, server: Server): Promise<boolean> {
+  const say = asked.json ? (line: string) => console.error(line) : (line: string) => console.log(line);
+  const works = asked.names.filter((name) => WORKS.has(name));
+  const reports = await runWorks(asked, works, server, say);
+  const parts: Record<string, { readonly ok: boolean }> = {};
+  for (const name of asked.names.filter((one) => PARTS.has(one))) {
+    parts[name] = await PARTS.get(name)!(server.url, { quick: asked.quick, say, only: asked.only });
+  }
+  const ok =
+    reports.every(({ gates }) => gates.every(({ holds }) => holds)) && Object.values(parts).every((one) => one.ok);
+  if (asked.json) console.log(JSON.stringify(asJson(ok, reports, parts)));
+  else console.log(ok ? "all hold" : "NOT all hold");
+  return ok;
+}
+
+async function runWorks(
+  { peers, quick, tiny }: Command,
+  names: readonly string[],
+  server: Server,
+  say: (line: string) => void,
+): Promise<WorkReport[]> {
+  if (names.length === 0) return [];
+  const scale = tiny ? TINY : quick ? QUICK : FULL;
+  const libraries: readonly LibraryName[] = peers ? LIBRARIES : ["holdfast", "sql"];
+  const pool = new pg.Pool({ connectionString: server.url, max: 30 }).on("error", () => {});
+  const bench = new SideBySide({ server, pool, scale, libraries, say });
+  const reports: WorkReport[] = [];
+  try {
+    for (const name of names) {
+      const { title, run: measure } = WORKS.get(name)!;
+      const report = { work: name, title, ...(await measure(bench)) };
+      reports.push(report);
+      for (const line of linesOf(report)) say(line);
+      // Figures of a small scale are no results.
+      if (peers && scale === FULL) writeResults(report, await situation(pool, libraries));
+      if (!tiny) await bench.endHosts();
+    }
+  } finally {
+    await bench.end();
+    await pool.end();
+  }
+  return reports;
+}
+
+/** A single part's report stays as it was before there were several names. */
+function asJson(ok: boolean, reports: readonly WorkReport[], parts: Record<string, { readonly ok: boolean }>) {
+  const [only, ...more] = Object.values(parts);
+  if (only && more.length === 0 && reports.length === 0) return only;
+  const named = <Item extends { readonly name: string }>(pick: (report: WorkReport) => readonly Item[]) =>
+    reports.flatMap((report) => pick(report).map((item) => ({ work: report.work, ...item })));
+  return {
+    ok,
+    ratios: named(({ ratios }) => ratios),
+    figures: named(({ figures }) => figures),
+    gates: named(({ gates }) => gates),
+    ...(only && { parts }),
+  };
 }

@@ -7,7 +7,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import type pg from "pg";
 import { createNode, signal, workflow } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";
-import { median } from "./measure.js";
+import { median, percentile } from "./measure.js";
 
 export interface Wait {
   readonly name: string;
@@ -27,11 +27,6 @@ const REPLAYED_STEPS = 5_000;
 const pickedUp = workflow("picked-up", async () => {});
 const nap = workflow("nap", async (ctx) => ctx.sleep("nap", "1s"));
 const again = signal("again");
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)]!;
-}
 
 const round = (value: number) => Math.round(value * 100) / 100;
 

@@ -20,7 +20,7 @@ const packed = (() => {
 })();
 const packedFolders = new Set([...packed].flatMap((path) => foldersOf(path)));
 const packedPages = [...packed].filter((path) => path.endsWith(".md"));
-const pages = [...packedPages, "CONTRIBUTING.md", "bench/RESULTS.md"];
+const pages = [...packedPages, "CONTRIBUTING.md", "bench/README.md", "bench/RESULTS.md"];
 
 function foldersOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);

@@ -194,7 +194,7 @@ describe("the source", () => {
 describe("the tests", () => {
   const texts = ["test", "bench", "scripts", "examples", "mutants"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
+      .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
       .map((name) => ({ name: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), "utf8") })),
   );
   const dialectIn = (some: readonly string[]) =>
@@ -219,8 +219,18 @@ describe("the tests", () => {
 });
 
 describe("the repository", () => {
-  test("records no download address in its lock file", () => {
-    expect(readFileSync(join(ROOT, "package-lock.json"), "utf8")).not.toContain('"resolved": "http');
+  test.each(["package-lock.json", "bench/package-lock.json"])("records no download address in %s", (file) => {
+    expect(readFileSync(join(ROOT, file), "utf8")).not.toContain('"resolved": "http');
+  });
+
+  test("leaves the peers of the benchmarks to an install of their own", () => {
+    const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
+    const [own, lock, bench] = [read("package.json"), read("package-lock.json"), read("bench/package.json")];
+    expect(own).not.toHaveProperty("workspaces");
+    expect(bench.private).toBe(true);
+    for (const name of Object.keys(bench.dependencies))
+      expect(lock.packages).not.toHaveProperty([`node_modules/${name}`]);
+    expect(Object.values(bench.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([]);
   });
 
   test("has a lock file that agrees with the package, so that an install changes nothing", () => {

@@ -12,7 +12,9 @@ declare module "vitest" {
 }
 
 const ROOT = join(import.meta.dirname, "../..");
-const FOLDERS = ["src", "test", "chaos", "scripts", "examples"];
+const FOLDERS = ["src", "test", "chaos", "scripts", "examples", "bench"];
+/** Tests, which start nothing, and the peers of the benchmarks. */
+const LEFT_OUT = /\.test\.ts$|\.d\.ts$|node_modules/;
 
 /** The compiled copy of a TypeScript file of this project. */
 export function compiled(file: string): string {
@@ -26,7 +28,7 @@ export async function compileAll(): Promise<{ readonly folder: string; readonly 
   await chmod(folder, 0o755);
   const named = await Promise.all(FOLDERS.map((name) => readdir(join(ROOT, name), { recursive: true })));
   const files = named.flatMap((names, i) => names.map((name) => join(FOLDERS[i]!, name)));
-  const entryPoints = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
+  const entryPoints = files.filter((file) => file.endsWith(".ts") && !LEFT_OUT.test(file));
   await build({ absWorkingDir: ROOT, entryPoints, outbase: ROOT, outdir: folder, format: "esm", target: "node20" });
   await writeFile(join(folder, "package.json"), await ownPackage());
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };

@@ -1,0 +1,31 @@
+// The benchmarks of single parts: each against limits of its own, without peers.
+
+import { benchActors } from "./actors.js";
+import { benchDag } from "./dag.js";
+import { benchGraph } from "./graph.js";
+import { benchLane } from "./lane.js";
+import { benchMachine } from "./machine.js";
+import { benchRecovery } from "./recovery.js";
+import { benchTakeover } from "./takeover.js";
+import { benchTriggers } from "./triggers.js";
+import { benchWorkflow } from "./workflow.js";
+
+export interface PartOptions {
+  readonly quick: boolean;
+  readonly say: (line: string) => void;
+  readonly only: string | undefined;
+}
+
+export type PartBench = (url: string, options: PartOptions) => Promise<{ readonly ok: boolean }>;
+
+export const PARTS: ReadonlyMap<string, PartBench> = new Map<string, PartBench>([
+  ["actors", benchActors],
+  ["dag", benchDag],
+  ["graph", benchGraph],
+  ["lane", benchLane],
+  ["machine", benchMachine],
+  ["recovery", benchRecovery],
+  ["takeover", benchTakeover],
+  ["triggers", benchTriggers],
+  ["workflow", benchWorkflow],
+]);

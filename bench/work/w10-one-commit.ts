@@ -1,0 +1,26 @@
+// W10: one step after the other at concurrency 1, against one hand-written commit per step on the same tables.
+
+import { atMost } from "../report/figure.js";
+import type { Work } from "./work.js";
+
+const QUANTITY = { name: "one step", unit: "ms", better: "lower" } as const;
+
+export const oneCommit: Work = {
+  name: "w10",
+  title: "one step's latency at concurrency 1",
+  async run(bench) {
+    const libraries = await bench.libraries(({ programs }) => programs.includes("steps"));
+    const contest = await bench.contest(libraries, [QUANTITY], (library) =>
+      bench.inPlace(library, {}, async (place) => {
+        const [host] = place.hosts;
+        const steps = bench.size(1_000);
+        await host!.call("fill", { program: "steps", input: steps, count: 1 });
+        await bench.drain(place, 1, { concurrency: 1, purpose: "flight" });
+        const { firstBegunAt, lastEndedAt } = await host!.call("progress");
+        return [(lastEndedAt - firstBegunAt) / steps];
+      }),
+    );
+    const toSql = contest.ratios.find(({ against }) => against === "sql")!;
+    return { ...contest, gates: [atMost("one step, of one hand-written commit", toSql.median, 1.15)] };
+  },
+};
