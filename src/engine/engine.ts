@@ -4,7 +4,6 @@ import { errorClass } from "../kernel/codec/recorded-error.js";
 import type { HoldfastError } from "../kernel/error.js";
 import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
-import { ClaimLost } from "../kernel/run/claim.js";
 import { within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
@@ -21,7 +20,7 @@ import { endCorrupt } from "./corrupt-journal.js";
 import { handBackAll, untilIdle } from "./idle.js";
 import type { NodeParts } from "./node-parts.js";
 import type { NodeWakeups } from "./node-wakeups.js";
-import type { Program } from "./program.js";
+import { type Program, ProgramGone } from "./program.js";
 import { Session } from "./session.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
@@ -319,7 +318,7 @@ export class Engine {
     const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // It is not renewed: when its lease has expired, it is reclaimed.
-    if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
+    if (!program) return bus.emit("claim.failed", { error: new ProgramGone(run.runId) });
     const writer = this.#committer.open(run, run.seq);
     const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
     const session = new Session({ ...parts, presence: this.#presence, onCommitted: (id) => this.#committed(id) });

@@ -1,6 +1,7 @@
 // What the engine knows of a program: a name to claim by, and how to work on one claimed run.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
+import { HoldfastError } from "../kernel/error.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Recovery } from "../kernel/run/recovery.js";
 import type { Session } from "./session.js";
@@ -18,8 +19,17 @@ export interface Program {
   /** What happens to its runs when their holder died. Default: resume. */
   readonly recovery?: Recovery;
   /**
-   * Works on a run until a settling commit releases its claim. Rejects with ClaimLost when another node holds the run now;
-   * any other rejection is a bug in Holdfast, and leaves the run to its lease.
+   * Works on a run until a settling commit releases its claim. Rejects with ClaimLost when another node holds the run now. Any other
+   * rejection leaves the run to its lease: a journal that is damaged or at another sequence, or a bug in Holdfast.
    */
   execute(session: Session): Promise<void>;
+}
+
+/** A definition was removed or replaced while a claim of its runs was on its way. */
+export class ProgramGone extends HoldfastError {
+  readonly code = "PROGRAM_GONE";
+
+  constructor(runId: string) {
+    super(`This node no longer has the program of run ${runId}; the run continues when its lease has expired.`);
+  }
 }
