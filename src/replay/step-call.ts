@@ -244,7 +244,7 @@ export class StepCall implements Call {
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
       replay.gate.expectOpen();
-      const working = (async () => replay.inStep(() => work(info, tx)))();
+      const working = (async () => replay.inStep(() => this.#perform(info, () => work(info, tx))))();
       const value = await (late ? Promise.race([working, late.over]) : working);
       // Aborted work may return a partial result: the next holder repeats it in full.
       if (!finishOnAbort) this.#expectWanted();
@@ -268,6 +268,12 @@ export class StepCall implements Call {
     } finally {
       late?.cancel();
     }
+  }
+
+  #perform<T>(info: StepInfo, work: () => T): T {
+    const { replay, kind, name } = this.#options;
+    const { world, run } = replay.session;
+    return world.perform ? world.perform({ runId: run.runId, kind, name, info }, work) : work();
   }
 
   #expectWanted(): void {
