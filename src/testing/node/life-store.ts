@@ -9,7 +9,10 @@ import { type CallingBackName, mapOperations, methodOf } from "../../store/opera
 import type { Life } from "./life.js";
 
 /** One request to the store. `apply` carries it out and resolves with the answer. */
-export type Passage = (name: OperationName, apply: () => Promise<unknown>) => Promise<unknown>;
+export type Passage = (
+  request: { readonly life: Life; readonly name: OperationName; readonly args: readonly unknown[] },
+  apply: () => Promise<unknown>,
+) => Promise<unknown>;
 
 /** Runs a transaction step with the SQL of its transaction. What that SQL wrote is kept when the step is recorded. */
 export type SqlOf = (
@@ -26,7 +29,7 @@ export interface LifeStoreOptions {
 }
 
 export function lifeStore(options: LifeStoreOptions): Store {
-  const { store, life, passage = (_name, apply) => apply() } = options;
+  const { store, life, passage = (_request, apply) => apply() } = options;
   const own: Readonly<Partial<Record<OperationName, Method>>> = callingBack(options, passage);
   return mapOperations((name) => {
     const method = methodOf(store, name);
@@ -34,7 +37,7 @@ export function lifeStore(options: LifeStoreOptions): Store {
     if (given) return given;
     return async (...args) => {
       await life.thawed();
-      return delivered(life, () => passage(name, async () => method(...args)));
+      return delivered(life, () => passage({ life, name, args }, async () => method(...args)));
     };
   });
 }
@@ -67,7 +70,10 @@ function callingBack(
           return commit;
         });
       const sealed = () => sql(life, transact);
-      return delivered(life, () => passage("runs.transact", sealed) as ReturnType<typeof sealed>);
+      return delivered(
+        life,
+        () => passage({ life, name: "runs.transact", args: [] }, sealed) as ReturnType<typeof sealed>,
+      );
     },
     "timeouts.onScheduled": (of, hear) => store.timeouts.onScheduled(of, (inMs) => life.deliver(() => hear(inMs))),
   };

@@ -7,7 +7,7 @@ import { systemWorld } from "../../kernel/system-world.js";
 import { sleep, type UserCall } from "../../kernel/world.js";
 import { Node } from "../../node/create-node.js";
 import { type NodeOptions, OPTION_NAMES } from "../../node/node-options.js";
-import type { RunOfServices } from "../../program/environment.js";
+import type { RunOfServices, Services } from "../../program/environment.js";
 import type { Store } from "../../store/contract/store.js";
 import { memoryStore } from "../../store/memory/memory-store.js";
 import { tablesOf } from "../../store/memory/table/open-stores.js";
@@ -38,6 +38,15 @@ export interface BedHooks extends Pick<LifeHooks, "perform"> {
   readonly isUp?: () => boolean;
 }
 
+export interface ProcessOptions {
+  readonly id: string;
+  /** Asked for each process: what programs and services keep in memory ends with it. */
+  readonly programs: (life: Life) => NodeOptions["programs"];
+  /** Default: those of the options. */
+  readonly services?: (life: Life) => Services;
+  readonly passage?: Passage;
+}
+
 export interface Process {
   readonly life: Life;
   readonly node: Node;
@@ -57,6 +66,8 @@ export class TestBed {
   readonly parked = new ParkedCalls();
   /** Starts and signals runs, and works on none. */
   readonly client: Node;
+  /** The world of the client. */
+  readonly outside: Life;
   readonly #options: Omit<NodeOptions, "store">;
   readonly #hooks: BedHooks;
   readonly #sql: ReturnType<typeof sqlOf>;
@@ -73,6 +84,7 @@ export class TestBed {
     this.tables = tablesOf(this.store);
     this.codecs = openCodecs(rest.codecs);
     const outside = new ClientLife(this.clock);
+    this.outside = outside;
     const { settings } = resolveSettings(options, { ...OPTION_NAMES, ...BED_NAMES });
     const { housekeepingMs, pollMaxMs, leaseMs } = settings;
     this.driver = new Driver({
@@ -96,21 +108,19 @@ export class TestBed {
     this.client = new Node({ store: this.store, programs: [], identity: { id: "test" }, ...place }, outside);
   }
 
-  /** Starts a process; `programs` and the identity replace those of the options. */
-  async open(
-    given: Pick<NodeOptions, "programs"> & { readonly id: string; readonly passage?: Passage },
-  ): Promise<Process> {
+  /** Starts a process under that id. */
+  async open(given: ProcessOptions): Promise<Process> {
     const life = new Life(this.clock, {
       perform: (of, call, work) => this.#perform(of, call, work),
       parks: (runId, calls) => this.parked.note(runId, calls),
     });
     const { passage, programs, id } = given;
+    const services = given.services?.(life) ?? this.#options.services;
     const store = lifeStore({ store: this.store, life, sql: this.#sql, ...(passage && { passage }) });
-    const { services } = this.#options;
     const served = (run: RunOfServices) =>
       typeof services === "function" ? this.driver.working(Promise.resolve(services(run))) : (services ?? {});
     const identity = { ...this.#options.identity, id };
-    const node = new Node({ ...this.#options, programs, store, identity, services: served }, life);
+    const node = new Node({ ...this.#options, programs: programs(life), store, identity, services: served }, life);
     await this.driver.drive(node.open());
     return { life, node };
   }

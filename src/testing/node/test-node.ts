@@ -17,6 +17,7 @@ import type { NodeEvents } from "../../node/node-events.js";
 import type { AnyDefinition, Definition } from "../../program/definition.js";
 import type { Store } from "../../store/contract/store.js";
 import { type Bus, createBus } from "../../telemetry/bus.js";
+import { answerWaits } from "./answer-waits.js";
 import { driven } from "./driven.js";
 import { Journal } from "./journal.js";
 import { anyCanMove, canMove } from "./next-due.js";
@@ -46,8 +47,6 @@ export class TestNode implements AsyncDisposable {
   readonly #client: Node;
   readonly #programs: BedOptions["programs"];
   readonly #id: string;
-  /** By run: the sequence at which stubs have answered it. */
-  readonly #answered = new Map<string, number>();
   #process: Process | null = null;
   #opening: Promise<void> | null = null;
   /** False after a crash or a stop, until the restart. */
@@ -59,11 +58,12 @@ export class TestNode implements AsyncDisposable {
     this.#programs = options.programs;
     const { id } = options.identity ?? {};
     this.#id = typeof id === "string" ? id : "test-node";
+    const answered = new Map<string, number>();
     this.#bed = new TestBed(
       { ...options, bus: this.#bus },
       {
         perform: (_life, call, work) => this.stub.perform(call, work),
-        answer: () => this.#answer(),
+        answer: () => answerWaits(this.#bed, this.stub, answered),
         isUp: () => this.#process !== null,
       },
     );
@@ -170,7 +170,10 @@ export class TestNode implements AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    this.#process = await this.#bed.open({ programs: this.stub.programs(this.#programs), id: this.#id });
+    this.#process = await this.#bed.open({
+      programs: () => this.stub.programs(this.#programs),
+      id: this.#id,
+    });
   }
 
   /** Other programs need another process. */
@@ -203,26 +206,6 @@ export class TestNode implements AsyncDisposable {
         return new Journal(entries.flatMap((entry) => runEvents(entry, codecs)));
       },
     });
-  }
-
-  /** Once for each time that a run parks. */
-  async #answer(): Promise<boolean> {
-    const { tables, parked, client } = this.#bed;
-    if (!this.stub.answers) return false;
-    for (const row of tables.byState.get("parked") ?? []) {
-      if (this.#answered.get(row.id) === row.seq) continue;
-      this.#answered.set(row.id, row.seq);
-      const run = client.run(row.id);
-      let isAnswered = false;
-      for (const call of parked.of(row)) {
-        const answer = this.stub.answerTo(call);
-        if (answer?.to === "approval") await run.decide(call.name, answer.decision);
-        if (answer?.to === "signal") await run.signal({ name: call.name }, answer.payload);
-        isAnswered ||= answer !== null;
-      }
-      if (isAnswered) return true;
-    }
-    return false;
   }
 }
 
