@@ -189,6 +189,7 @@ describe("every example works", () => {
       "table-claims.ts",
       "prove-your-table-claims.test.ts",
       "testing.test.ts",
+      "testing-replay.test.ts",
       "testing-simulate.test.ts",
       "testing-node-test.ts", // test/testing/stubs.test.ts runs it
     ];

@@ -17,6 +17,7 @@ import type { NodeEvents } from "../../node/node-events.js";
 import type { AnyDefinition, Definition } from "../../program/definition.js";
 import type { Store } from "../../store/contract/store.js";
 import { type Bus, createBus } from "../../telemetry/bus.js";
+import { type Histories, historiesOf, readHistory } from "../replay/history.js";
 import { answerWaits } from "./answer-waits.js";
 import { driven } from "./driven.js";
 import { Journal } from "./journal.js";
@@ -117,6 +118,14 @@ export class TestNode implements AsyncDisposable {
   }
 
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
+
+  /** The journals of all runs of the test, to replay them against other code. */
+  async histories(): Promise<Histories> {
+    const { store, client } = this.#bed;
+    const { runs } = await store.runs.list({ env: client.env }, { limit: 1000 });
+    const read = await Promise.all(runs.map((run) => readHistory(store, run)));
+    return historiesOf(read.filter((history) => history !== null));
+  }
 
   /** Moves the test's time. What becomes due on the way happens at its moment. */
   async advance(duration: Duration): Promise<void> {
