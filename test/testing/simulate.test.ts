@@ -77,6 +77,18 @@ describe("it finds", () => {
     expect(found.violations[0]).toMatchObject({ kind: "result" });
   });
 
+  test("a step that two processes at once execute", async () => {
+    const report = await simulate(orderWith(false), { input: 300, seeds: 0, faults: ["pause"] });
+    expect(report.violations[0]).toMatchObject({ kind: "doubled", case: { faults: [{ kind: "pause" }] } });
+    const charged = report.violations[0]!.trace.filter((line) => line.includes("effect charge is done"));
+    expect(charged.map((line) => /n\d/.exec(line)?.[0]).sort()).toEqual(["n1", "n2"]);
+  });
+
+  test("a retry after a lost reply", async () => {
+    const report = await simulate(orderWith(false), { input: 300, seeds: 0, faults: ["lostReply"] });
+    expect(report.violations[0]).toMatchObject({ kind: "doubled", case: { faults: [{ kind: "lostReply" }] } });
+  });
+
   test("work after an abort", async () => {
     const deaf = (heeds: boolean) => (effects: Effects) =>
       workflow("deaf", async (ctx) => {
