@@ -82,7 +82,8 @@ describe("a transaction", () => {
     await pool.query(`drop table ${table}`);
     await pool.end();
   });
-  const count = async () => Number((await pool.query(`select count(*) from ${table}`)).rows[0].count);
+  const isStored = async (id: string) =>
+    (await pool.query(`select 1 from ${table} where id = $1`, [id])).rows.length === 1;
 
   const save = workflow("save", async (ctx, id: string) => {
     await ctx.sleep("a month", "30d");
@@ -103,13 +104,13 @@ describe("a transaction", () => {
   test("commits on a real database, in skipped time", async () => {
     await using node = testNode({ programs: [save], database: pool });
     expect(await (await node.start(save, "o-1")).result()).toBe("o-1");
-    expect(await count()).toBe(1);
+    expect(await isStored("o-1")).toBe(true);
   });
 
   test("rolls back what its step did not record", async () => {
     await using node = testNode({ programs: [save], database: pool });
     await expect((await node.start(save, "bad")).result()).rejects.toThrow("no");
-    expect(await count()).toBe(1);
+    expect(await isStored("bad")).toBe(false);
   });
 
   test("ends with its process", async () => {
@@ -118,7 +119,6 @@ describe("a transaction", () => {
     await node.advance("30d");
     await node.crash();
     expect((await run.journal()).step("insert")).toBeUndefined();
-    await expect.poll(count).toBe(1);
     await pool.query(`insert into ${table} (id) values ('hangs')`); // its lock is gone
   });
 });

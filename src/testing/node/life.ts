@@ -34,7 +34,7 @@ export class Life implements World {
   /** Returns a function that removes the listener. */
   onKilled(end: () => void): () => void {
     this.#onKilled.add(end);
-    return () => this.#onKilled.delete(end);
+    return () => void this.#onKilled.delete(end);
   }
 
   /** The process does not run for a while, and its connections stay open. */

@@ -130,7 +130,11 @@ export class TestBed {
     const { perform = (_life, _call, own) => own() } = this.#hooks;
     const result = perform(life, call, work);
     if (!(result instanceof Promise)) return result;
-    const killed = new Promise((resolve) => life.onKilled(() => resolve(null)));
+    let forget = () => {};
+    const killed = new Promise<null>((resolve) => {
+      forget = life.onKilled(() => resolve(null));
+    });
+    result.then(forget, forget);
     const ends = call.kind === "task" ? [result, sleep(systemWorld(), TASK_PATIENCE_MS)] : [result, killed];
     this.driver.working(Promise.race(ends)).catch(() => {});
     return result;

@@ -43,7 +43,7 @@ export function explainRuns(tables: Tables, parked: ParkedCalls, isUp: boolean):
   const served = new Set([...tables.nodes.values()].flatMap(({ serves }) => [...serves]));
   const lines = open.map((row) => `- run ${row.id} of ${row.group.program} ${stateOf(row, parked, served)}`);
   const active = [...tables.instances.values()].filter(({ status }) => status === "active");
-  const instances = active.map(({ key, value }) => `- instance ${key} is in ${value}`);
+  const instances = active.map(({ id, group, value }) => `- instance ${id} of ${group.program} is in ${value}`);
   const down = isUp ? [] : ["The node is not running: call restart()."];
   const all = [...down, ...lines, ...instances];
   return all.length > 0 ? all.join("\n") : "Every run has ended.";

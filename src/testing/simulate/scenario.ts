@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunHandle } from "../../client/run-handle.js";
+import { canonicalText } from "../../kernel/codec/canonical.js";
 import { HoldfastError } from "../../kernel/error.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import { sleep, type UserCall } from "../../kernel/world.js";
@@ -38,7 +39,7 @@ export interface Subject {
 }
 
 export interface SimulatedHistory {
-  /** How it ended, as JSON; the same for the same end. */
+  /** How it ended: the same text for the same end. */
   readonly outcome: string;
   readonly points: readonly Point[];
   readonly ledger: Ledger;
@@ -102,7 +103,7 @@ export class Scenario {
     let stuck: string | null = null;
     try {
       for (const name of ["n1", "n2"]) await this.#open(name);
-      outcome = JSON.stringify(await this.#play());
+      outcome = canonicalText(await this.#play(), "result");
       // What was paused, stopped or answered late comes to rest.
       if (this.#plan.size > 0) await driver.advance(4 * PAUSE_MS);
     } catch (error) {
