@@ -13,7 +13,13 @@ export type { ApprovalStub, StepStub, Stubs } from "./node/stubs.js";
 export type { TestConnection, TestDatabase, TestDatabaseMissing, TestPool } from "./node/test-database.js";
 export { type TestNode, type TestNodeOptions, type TestRun, testNode } from "./node/test-node.js";
 export type { Histories, RunHistory } from "./replay/history.js";
-export { type ReplayFailed, type ReplayProblem, type ReplayReport, replay } from "./replay/replay.js";
+export {
+  type ReplayFailed,
+  type ReplayOptions,
+  type ReplayProblem,
+  type ReplayReport,
+  replay,
+} from "./replay/replay.js";
 export type { FaultKind, SimulatedCase, SimulatedFault } from "./simulate/case.js";
 export type { Effects, RecordedEffect } from "./simulate/ledger.js";
 export type { SimulationFailed, SimulationReport, Violation } from "./simulate/report.js";

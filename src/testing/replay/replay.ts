@@ -1,7 +1,7 @@
 // `replay`: runs recorded journals against this code, without effects, and reports which of them do not fit.
 
 import type { AnyActor } from "../../actor/actor.js";
-import { codecs } from "../../kernel/codec/codecs.js";
+import type { Codecs } from "../../kernel/codec/codecs.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import { HoldfastError } from "../../kernel/error.js";
 import type { Effect } from "../../kernel/run/effect.js";
@@ -9,7 +9,7 @@ import type { AnyDefinition } from "../../program/definition.js";
 import type { Commit } from "../../store/contract/claim/commits.js";
 import { TestStuck } from "../node/driver.js";
 import type { Passage } from "../node/life-store.js";
-import { TestBed } from "../node/test-bed.js";
+import { type BedOptions, TestBed } from "../node/test-bed.js";
 import { checkHistories, type Histories, type RunHistory } from "./history.js";
 import { endOf, loadHistory } from "./load-history.js";
 
@@ -64,16 +64,20 @@ type Verdict = { readonly as: "fits" | "misfit" | "changed" | "skipped"; readonl
 
 const FITS: Verdict = { as: "fits", message: "" };
 
+/** What the code needs outside of its steps. */
+export type ReplayOptions = Pick<BedOptions, "codecs" | "services" | "definitions">;
+
 /** Steps are not executed: a history that reaches its last entry and asks for something new fits. */
 export async function replay(
   programs: AnyProgram | readonly AnyProgram[],
   histories: Histories,
+  options: ReplayOptions = {},
 ): Promise<ReplayReport> {
   const all = checkHistories(histories);
   const listed = [programs].flat() as readonly AnyProgram[];
   const found = { fits: [], misfit: [], changed: [], skipped: [] } as Record<Verdict["as"], ReplayProblem[]>;
   for (const history of all) {
-    const { as, message } = await replayOne(listed, history, all);
+    const { as, message } = await replayOne({ ...options, programs: listed }, history, all);
     found[as].push({ runId: history.id, program: history.program, message });
   }
   const { misfit: misfits, changed, skipped } = found;
@@ -81,7 +85,7 @@ export async function replay(
 }
 
 async function replayOne(
-  programs: readonly AnyProgram[],
+  code: Pick<BedOptions, "programs"> & ReplayOptions,
   history: RunHistory,
   all: readonly RunHistory[],
 ): Promise<Verdict> {
@@ -91,7 +95,7 @@ async function replayOne(
     return new Promise<never>(() => {});
   };
   const bed = new TestBed(
-    { programs: [], startAt: new Date(history.entries.at(-1)!.at), patience: 0, identity: { build: "replay" } },
+    { ...code, startAt: new Date(history.entries.at(-1)!.at), patience: 0, identity: { build: "replay" } },
     // It asks for something new: what was recorded fits.
     { perform: <T>() => reach(FITS) as T },
   );
@@ -99,9 +103,9 @@ async function replayOne(
   for (const other of all) if (other.id !== history.id) loadHistory(bed.tables, other, false);
   const passage: Passage = async ({ name, args }, apply) => {
     const effects = name === "runs.commit" ? effectsFor(history.id, args[0] as readonly Commit[]) : [];
-    return effects.length > 0 ? reach(judge(history, effects)) : apply();
+    return effects.length > 0 ? reach(judge(history, effects, bed.codecs)) : apply();
   };
-  const { life } = await bed.open({ id: "replay", programs: () => programs, passage });
+  const { life } = await bed.open({ id: "replay", programs: () => code.programs, passage });
   try {
     const served = [...bed.tables.nodes.values()].some(({ serves }) => serves.includes(row.groupId));
     if (!served) return { as: "skipped", message: "its program was not given" };
@@ -119,9 +123,9 @@ function effectsFor(runId: string, commits: readonly Commit[]): readonly Effect[
   return commits.filter(({ claim }) => claim.runId === runId).flatMap(({ effects }) => effects);
 }
 
-function judge(history: RunHistory, effects: readonly Effect[]): Verdict {
+function judge(history: RunHistory, effects: readonly Effect[], codecs: Codecs): Verdict {
   const last = effects.at(-1)!;
-  if (last.kind === "misfit") return { as: "misfit", message: shown(last.reason) };
+  if (last.kind === "misfit") return { as: "misfit", message: shown(last.reason, codecs) };
   const end = endOf(history);
   if (!end || last.kind === "append" || last.kind === "park") return FITS;
   const [kind, payload] = endingOf(last);
@@ -135,7 +139,7 @@ function endingOf(effect: Effect): readonly [kind: string, payload: Payload | nu
   return effect.kind === "fail" ? [effect.as, effect.reason] : [effect.kind, null];
 }
 
-function shown(reason: Payload): string {
-  const { message } = (codecs().decode(reason) ?? {}) as { message?: unknown };
+function shown(reason: Payload, codecs: Codecs): string {
+  const { message } = (codecs.decode(reason) ?? {}) as { message?: unknown };
   return String(message ?? reason.data);
 }
