@@ -85,12 +85,14 @@ describe("a transaction", () => {
   const isStored = async (id: string) =>
     (await pool.query(`select 1 from ${table} where id = $1`, [id])).rows.length === 1;
 
+  let hanging = false;
   const save = workflow("save", async (ctx, id: string) => {
     await ctx.sleep("a month", "30d");
     await ctx.transaction("insert", { retry: 1 }, async (tx) => {
       await tx.query(`insert into ${table} (id) values ($1)`, [id]);
       if (id === "bad") throw new Error("no");
-      if (id === "hangs") await new Promise(() => {});
+      hanging = id === "hangs";
+      if (hanging) await new Promise(() => {});
     });
     await ctx.sleep("another month", "30d");
     return id;
@@ -117,6 +119,8 @@ describe("a transaction", () => {
     await using node = testNode({ programs: [save], database: pool, patience: "100ms" });
     const run = await node.start(save, "hangs");
     await node.advance("30d");
+    await node.advance("10s");
+    expect(hanging).toBe(true);
     await node.crash();
     expect((await run.journal()).step("insert")).toBeUndefined();
     await pool.query(`insert into ${table} (id) values ('hangs')`); // its lock is gone
