@@ -161,6 +161,18 @@ test("children, approvals and services take part", async () => {
   expect(report.effects.map(({ name }) => name).sort()).toEqual(["charge", "log", "log"]);
 });
 
+test("a transaction is recorded once, whatever happens", async () => {
+  const save = workflow("save", async (ctx, id: string) =>
+    ctx.transaction("insert", async (tx) => {
+      await tx.query("insert into orders (id) values ($1)", [id]);
+      return id;
+    }),
+  );
+  const report = await simulate(save, { input: "o-1", seeds: 3, database: async () => ({ rows: [] }) });
+  report.assert();
+  expect(report.cases).toBeGreaterThan(10);
+});
+
 test("the same case has the same trace", async () => {
   const one = { seed: 7, faults: [{ kind: "crash", at: 6, backAfterMs: 5_000 }] } as const;
   const run = async () => (await simulate(orderWith(false), { input: 300, only: one })).violations[0]?.trace;

@@ -12,6 +12,7 @@ import type { NodeEvents } from "../../node/node-events.js";
 import type { NodeOptions } from "../../node/node-options.js";
 import type { AnyDefinition } from "../../program/definition.js";
 import type { Services } from "../../program/environment.js";
+import type { Transaction } from "../../store/contract/transaction.js";
 import { createBus } from "../../telemetry/bus.js";
 import { answerWaits } from "../node/answer-waits.js";
 import { driven } from "../node/driven.js";
@@ -34,6 +35,7 @@ export interface Subject {
   readonly input: unknown;
   readonly programs: NodeOptions["programs"];
   readonly services: ((effects: Effects) => Services) | undefined;
+  readonly database: Transaction["query"] | undefined;
   readonly stubs: ((stub: Stubs) => unknown) | undefined;
   readonly act: ((started: RunHandle<unknown> | AnyInstance) => Promise<void>) | undefined;
 }
@@ -62,6 +64,7 @@ const EFFECT_MS = 5;
 /** A stopping process gets this long before an answer arrives: its signals are aborted then. */
 const STOPPING_MS = 500;
 const TIMING = { lease: LEASE_MS, renewEvery: 500, housekeeping: 250, pollInterval: 500, pollMax: 1_000 } as const;
+const SETTINGS = { programs: [], timing: TIMING, patience: 0, giveUp: "3s", identity: { build: "simulated" } } as const;
 const USER_CODE: ReadonlySet<string> = new Set(["step", "transaction", "node", "item", "task"]);
 
 export class Scenario {
@@ -89,7 +92,7 @@ export class Scenario {
     bus.on("run.broken", ({ error }) => this.#trouble("engine", String(error)));
     const answered = new Map<string, number>();
     this.#bed = new TestBed(
-      { programs: [], bus, seed, timing: TIMING, patience: 0, giveUp: "3s", identity: { build: "simulated" } },
+      { ...SETTINGS, bus, seed, ...(subject.database && { database: subject.database }) },
       {
         perform: (life, call, work) => this.#perform(life, call, work),
         answer: () => answerWaits(this.#bed, this.#stubs, answered),

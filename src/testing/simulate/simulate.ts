@@ -8,6 +8,7 @@ import type { MachineEvent } from "../../machine/logic.js";
 import type { NodeOptions } from "../../node/node-options.js";
 import type { AnyDefinition, Definition } from "../../program/definition.js";
 import type { Services } from "../../program/environment.js";
+import type { Transaction } from "../../store/contract/transaction.js";
 import type { Stubs } from "../node/stubs.js";
 import { VirtualWorld } from "../virtual-world.js";
 import { FAULT_KINDS, type FaultKind, type Point, type SimulatedCase, type SimulatedFault } from "./case.js";
@@ -30,6 +31,8 @@ export interface SimulateOptions<Input, Started> {
   readonly programs?: NodeOptions["programs"];
   /** What programs find in `ctx.services`, made for each process. */
   readonly services?: (effects: Effects) => Services;
+  /** Answers the SQL of transaction steps. */
+  readonly database?: Transaction["query"];
   /** Answers for approvals and signals, and stubs for steps and children. */
   readonly stubs?: (stub: Stubs) => unknown;
   /** What a client does after the start, for example the events of a machine. */
@@ -60,11 +63,11 @@ export async function simulate(
   program: AnyDefinition | ((effects: Effects) => AnyDefinition),
   options: SimulateOptions<unknown, never>,
 ): Promise<SimulationReport> {
-  const { input, programs = [], services, stubs, act } = options;
+  const { input, programs = [], services, stubs, act, database } = options;
   const make = typeof program === "function" ? program : () => program;
   // The handle has the type that the overloads declare.
   const acts = act as Subject["act"];
-  return new Simulation({ make, input, programs, services, stubs, act: acts }, options).run();
+  return new Simulation({ make, input, programs, services, stubs, database, act: acts }, options).run();
 }
 
 class Simulation {
