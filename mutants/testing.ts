@@ -48,7 +48,7 @@ export const testing: readonly Mutant[] = [
     edits: [
       {
         file: DRIVER,
-        find: "const until = Math.min(due, limit);",
+        find: "const until = Math.min(due, leap, limit);",
         put: "const until = Number.isFinite(due) ? due : limit;",
       },
     ],
@@ -66,8 +66,8 @@ export const testing: readonly Mutant[] = [
     edits: [
       {
         file: DRIVER,
-        find: "if (due === Number.POSITIVE_INFINITY && limit === due) {",
-        put: "if (due === Number.POSITIVE_INFINITY && limit === due && now < 0) {",
+        find: "if (Math.min(due, leap, limit) === Number.POSITIVE_INFINITY) {",
+        put: "if (Math.min(due, leap, limit) === Number.POSITIVE_INFINITY && now < 0) {",
       },
       { file: DRIVER, find: "    clock.block(until - now);", put: "    clock.block(Math.min(until - now, 1_000));" },
     ],

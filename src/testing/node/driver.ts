@@ -43,6 +43,8 @@ interface Flight {
 }
 
 const REAL_PAUSE_MS = 1;
+/** Virtual: how long every single timer fires after a change; what looks less often is reached by a leap. */
+const LONGEST_QUIET_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
 
 export class Driver {
@@ -55,6 +57,8 @@ export class Driver {
   #spentMs = 0;
   /** Monotonic: until then loops may still look at the last change. */
   #quietAt = 0;
+  /** Since the last change, every loop of a node was made to look. */
+  #leapt = false;
   #seen = "";
   #seenAt = 0;
   #changedAt = 0;
@@ -145,7 +149,7 @@ export class Driver {
     this.#look(now);
     const isStalled = now > this.#changedAt + this.#options.stallMs && this.#flights.size === 0;
     if (anyCanMove(tables) && !isStalled) {
-      this.#quietAt = now + this.#options.roundMs;
+      this.#stir(now);
       if (clock.fireNext(limit)) return false;
     } else if (now < this.#quietAt && clock.fireNext(Math.min(limit, this.#quietAt))) return false;
     this.#jump(limit, isStalled);
@@ -160,7 +164,12 @@ export class Driver {
     if (seen === this.#seen) return;
     this.#seen = seen;
     this.#changedAt = now;
-    this.#quietAt = Math.max(this.#quietAt, now + this.#options.roundMs);
+    this.#stir(now);
+  }
+
+  #stir(now: number): void {
+    this.#quietAt = now + Math.min(this.#options.roundMs, LONGEST_QUIET_MS);
+    this.#leapt = false;
   }
 
   /** Everything waits: time moves to the next moment that counts, and all timers until then fire there. */
@@ -169,16 +178,18 @@ export class Driver {
     const now = clock.monotonicNow();
     const dueMs = nextDueMs(tables);
     const due = Math.min(dueMs === null ? Number.POSITIVE_INFINITY : now + dueMs - clock.wallNow(), ...moments());
-    if (due === Number.POSITIVE_INFINITY && limit === due) {
+    const leap = this.#leapt || roundMs <= LONGEST_QUIET_MS ? Number.POSITIVE_INFINITY : now + roundMs;
+    if (Math.min(due, leap, limit) === Number.POSITIVE_INFINITY) {
       throw this.#stuck(isStalled ? "Nothing works on what could continue." : "Nothing happens any more.");
     }
-    const until = Math.min(due, limit);
+    const until = Math.min(due, leap, limit);
     clock.block(until - now);
     // As if their heartbeats had continued.
     for (const row of tables.nodes.values()) {
       if (tables.presence.held.has(row.incarnation)) row.seenAtUs = tables.nowUs();
     }
-    this.#quietAt = until + roundMs;
+    this.#stir(until);
+    this.#leapt = until === leap;
   }
 
   #stuck(why: string): TestStuck {
