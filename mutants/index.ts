@@ -20,6 +20,7 @@ import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { sessions } from "./sessions.js";
 import { stopping } from "./stopping.js";
+import { testing } from "./testing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
@@ -49,4 +50,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...modes,
   ...growth,
   ...deploying,
+  ...testing,
 ];

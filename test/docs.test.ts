@@ -188,6 +188,10 @@ describe("every example works", () => {
       "order.ts",
       "table-claims.ts",
       "prove-your-table-claims.test.ts",
+      "testing.test.ts",
+      "testing-replay.test.ts",
+      "testing-simulate.test.ts",
+      "testing-node-test.ts", // test/testing/stubs.test.ts runs it
     ];
     const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());

@@ -13,6 +13,7 @@ const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   subscriptions: async () => (await import("./command/subscriptions.js")).subscriptions,
   emit: async () => (await import("./command/emit.js")).emit,
   definitions: async () => (await import("./command/definitions.js")).definitions,
+  histories: async () => (await import("./command/histories.js")).histories,
   show: async () => (await import("./command/show.js")).show,
   approve: async () => (await import("./command/approve.js")).approve,
   signal: async () => (await import("./command/signal.js")).signal,

@@ -58,7 +58,10 @@ export async function runTask(
       const services = await servicesFor({ runId: session.run.runId, program: name, input });
       const place = { input, dagRunId: start.dag, task: name };
       const ctx = new TaskRunContext(replay, { codecs, newChild, services }, place);
-      return { body: (async () => task.run(ctx, argument as never, start.index as never))() };
+      const work = async () => task.run(ctx, argument as never, start.index as never);
+      const { world, run } = session;
+      const body = world.perform ? world.perform({ runId: run.runId, kind: "task", name, info: ctx }, work) : work();
+      return { body };
     } catch (thrown) {
       const error = tamed(thrown);
       if (isEngineError(error)) throw error;

@@ -1,6 +1,19 @@
 // The only access to time, randomness, timers and ids. Nothing else in src touches them, so the whole library runs in a
 // simulator. The real implementation is in system-world.ts.
 
+/** One call of user code with effects outside: an attempt of a step, of a graph's node, of a task. */
+export interface UserCall {
+  readonly runId: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly info: {
+    readonly idempotencyKey: string;
+    readonly fence: bigint;
+    readonly attempt: number;
+    readonly signal: AbortSignal;
+  };
+}
+
 export interface World {
   /** Milliseconds on this process's wall clock. For people to read; nothing is decided by it. */
   wallNow(): number;
@@ -18,6 +31,10 @@ export interface World {
   turn(): Promise<void>;
   /** A named point at which a test may kill, stop or delay this process. Does nothing in production. */
   faultPoint(name: string): void | Promise<void>;
+  /** Makes a call of user code. A test may watch or replace it. Absent: the call is made directly. */
+  perform?<T>(call: UserCall, work: () => T): T;
+  /** A run is about to park on these calls; an id is read by `readCallId`. For tests. */
+  parks?(runId: string, calls: Iterable<{ readonly id: string }>): void;
 }
 
 /** Waits `ms`; rejects with the signal's reason when it aborts first. */

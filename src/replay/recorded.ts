@@ -10,6 +10,14 @@ export function callId(kind: string, name: string, key: string): CallId {
   return `${kind} ${name.length} ${name} ${key}`;
 }
 
+/** The kind, name and key of which an id was made. */
+export function readCallId(id: CallId): readonly [kind: string, name: string, key: string] {
+  const [kind, length] = id.split(" ", 2) as [string, string];
+  const at = kind.length + length.length + 2;
+  const end = at + Number(length);
+  return [kind, id.slice(at, end), id.slice(end + 1)];
+}
+
 /** An entry that ends a call: the call it names or, for a signal, the first open wait for it. */
 export interface Ending {
   readonly id: CallId | null;

@@ -239,8 +239,10 @@ export class Replay {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
         // at once.
         if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
-        if (!this.#awaitsOutside() && ![...this.#open].some((call) => call.lingers))
+        if (!this.#awaitsOutside() && ![...this.#open].some((call) => call.lingers)) {
+          this.session.world.parks?.(this.session.run.runId, this.#open);
           return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
+        }
       }
       await this.#untilChange();
     }

@@ -230,7 +230,8 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
       replay.gate.expectOpen();
-      const working = replay.inStep(work, info, tx);
+      const watched = replay.session.world.perform && ((of: StepInfo) => this.#perform(of, () => work(of, tx)));
+      const working = replay.inStep<StepInfo, Transaction | null, unknown>(watched ?? work, info, tx);
       const value = await (late ? Promise.race([working, late.over]) : working);
       // Aborted work may return a partial result: the next holder repeats it in full.
       if (!finishOnAbort) this.#expectWanted();
@@ -254,6 +255,13 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     } finally {
       late?.cancel();
     }
+  }
+
+  /** Calls the work through the world: a test replaces or watches it. */
+  #perform(info: StepInfo, work: () => unknown): unknown {
+    const { replay, kind, name } = this.options;
+    const { world, run } = replay.session;
+    return world.perform!({ runId: run.runId, kind, name, info }, work);
   }
 
   #expectWanted(): void {

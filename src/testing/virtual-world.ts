@@ -40,13 +40,18 @@ export class VirtualWorld implements World {
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms;
     await this.settle();
-    for (let timer = this.#nextDue(until); timer; timer = this.#nextDue(until)) {
-      this.#timers.delete(timer);
-      this.#elapsedMs = Math.max(this.#elapsedMs, timer.dueAt);
-      timer.callback();
-      await this.settle();
-    }
+    while (this.fireNext(until)) await this.settle();
     this.#elapsedMs = Math.max(this.#elapsedMs, until);
+  }
+
+  /** Fires the next timer that is due by `until`, on the monotonic clock, at its moment. False: there is none. */
+  fireNext(until: number): boolean {
+    const timer = this.#nextDue(until);
+    if (!timer) return false;
+    this.#timers.delete(timer);
+    this.#elapsedMs = Math.max(this.#elapsedMs, timer.dueAt);
+    timer.callback();
+    return true;
   }
 
   /** Moves time on as a process experiences it that was stopped or blocked: nothing ran meanwhile. */
