@@ -16,8 +16,7 @@ import { launch } from "./launch.js";
 import { writeOwner } from "./owner-file.js";
 import { choosePlace, defaultRefuge, type Place } from "./place.js";
 import type { Postmaster } from "./postmaster-file.js";
-import { shutDown } from "./shut-down.js";
-import { stopWithParent } from "./stop-with-parent.js";
+import { shutDown, stopWithParent } from "./shut-down.js";
 import { usableBinaries } from "./usable-binaries.js";
 
 export interface EmbeddedOptions {
