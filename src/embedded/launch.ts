@@ -5,9 +5,8 @@ import { existsSync } from "node:fs";
 import { open, readFile, rename } from "node:fs/promises";
 import { createServer } from "node:net";
 import { sleep, type World } from "../kernel/world.js";
-import { answers, urlOf } from "./answers.js";
 import { EmbeddedFailed } from "./error.js";
-import { readOwner, writeOwner } from "./owner-file.js";
+import { answers, readOwner, urlOf, writeOwner } from "./find-running.js";
 import type { Place } from "./place.js";
 import { type Postmaster, readPostmaster, removeForeignPostmasterFile } from "./postmaster-file.js";
 import type { UsableBinaries } from "./usable-binaries.js";
@@ -18,16 +17,11 @@ const START_TIMEOUT_MS = 60_000;
 const PORT_ATTEMPTS = 5;
 const LOG_TAIL_LINES = 20;
 
-export interface LaunchOptions {
-  readonly detached: boolean;
-  readonly settings: Readonly<Record<string, string>>;
-}
-
 export async function launch(
   world: World,
   place: Place,
   binaries: UsableBinaries,
-  options: LaunchOptions,
+  options: { readonly detached: boolean; readonly settings: Readonly<Record<string, string>> },
 ): Promise<Postmaster> {
   await removeForeignPostmasterFile(place.data);
   const last = await readOwner(place.owner);

@@ -1,6 +1,7 @@
 // The machine instances of a node or a client: start, send, read. It never claims timers.
 
 import type { NodeWakeups } from "../engine/node-wakeups.js";
+import { sharedBy, Watcher } from "../engine/watcher.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { lane } from "../kernel/lane.js";
@@ -17,7 +18,6 @@ import { type Draft, type InstanceWorld, type LocalTimer, timerGroup } from "./d
 import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } from "./errors.js";
 import { instanceKey } from "./instance-key.js";
 import { type InstanceState, readState } from "./instance-state.js";
-import { instanceWatcher } from "./instance-watcher.js";
 import type { Live } from "./logic.js";
 import type { MachineEvents } from "./machine-events.js";
 import { type Delivered, Mailbox } from "./mailbox.js";
@@ -274,3 +274,13 @@ export class Instances {
     this.#cancels.add(cancel);
   }
 }
+
+/** Polls the instances that callers wait for: one for all clients and nodes of this process that use the store. */
+export const instanceWatcher = sharedBy(
+  (store, world) =>
+    new Watcher<LoadedInstance | null>({
+      world,
+      firstPauseMs: 10,
+      look: (keys) => store.machines.load(keys),
+    }),
+);

@@ -12,11 +12,11 @@ import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
-import type { TriggerEvents } from "./emit-events.js";
 import { type Answer, type Emitted, emitted, startedBy } from "./emitted.js";
 import type { EventType } from "./event.js";
 import { type Occurrence, occurrenceOf } from "./occurrence.js";
 import { type Judged, type PlannedRun, plannedRunsOf } from "./planned-run.js";
+import type { TriggerEvents } from "./trigger-events.js";
 
 export interface EmitOptions {
   /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */

@@ -15,11 +15,10 @@ import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../s
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
-import type { TriggerEvents } from "./emit-events.js";
-import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
 import type { TriggerSpec } from "./trigger.js";
+import type { ScheduleEvents, TriggerEvents } from "./trigger-events.js";
 import type { Windows } from "./windows.js";
 
 /** How many missed windows of one schedule are caught up in one round, and how long after it the next round comes, on any node. */

@@ -62,12 +62,7 @@ export function listText(
   return `${tableLines({ columns, rows }, width, paint).join("\n")}\n`;
 }
 
-interface Wanted {
-  readonly width: number;
-  readonly flexible: boolean;
-}
-
-function fitted(wanted: readonly Wanted[], width: number): number[] {
+function fitted(wanted: readonly { readonly width: number; readonly flexible: boolean }[], width: number): number[] {
   const widths = wanted.map(({ width: own }) => own);
   const gaps = GAP.length * Math.max(wanted.length - 1, 0);
   for (let over = widths.reduce((sum, w) => sum + w, gaps) - width; over > 0; over--) {
