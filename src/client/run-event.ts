@@ -3,7 +3,6 @@
 import type { NodeRecord } from "../graph/fold.js";
 import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
-import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { type EndedState, isEnded, type RunState } from "../kernel/run/run-state.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
@@ -55,15 +54,14 @@ const RELEASED = ["parked", "retry", "handed-back", "paused", "misfit", "quarant
 
 /** Most entries are one event. The entry for a finished graph node also begins the next node. */
 export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {
-  if (!isOfGraph(entry)) return [runEvent(entry, codecs)];
-  const { seq, at } = entry;
-  return graphEvents(entry, decoded(entry.payload, codecs)).map((event) => ({ seq, at, ...event }));
+  const { seq, at, payload } = entry;
+  const value = payload ? codecs.decode(payload) : undefined;
+  return graphEvents(entry, value)?.map((event) => ({ seq, at, ...event })) ?? [runEvent(entry, value)];
 }
 
-function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {
+function runEvent(entry: JournalEntry, value: unknown): RunEvent {
   const { seq, at, kind, name } = entry;
   const key = entry.key ?? "";
-  const value = decoded(entry.payload, codecs);
   if (kind === "start") return { seq, at, type: "started", input: value };
   if (kind === "progress") return { seq, at, type: "progress", value };
   if (kind === "take") return { seq, at, type: "received", name, key, value };
@@ -97,10 +95,6 @@ function untilOf(begunAt: number, value: unknown): number | null {
   return typeof forMs === "number" ? begunAt + forMs : null;
 }
 
-function decoded(payload: Payload | null, codecs: Codecs): unknown {
-  return payload ? codecs.decode(payload) : undefined;
-}
-
 /** `tried`: it will be tried again. `failed`: it will not. */
 type Attempted =
   | { readonly state: "done"; readonly value: unknown }
@@ -118,28 +112,12 @@ type GraphEvent =
   /** One item of a map; its key is the visit and the item's index: `1.4`. */
   | ({ readonly type: "item"; readonly name: string; readonly key: string } & Attempted);
 
-const KINDS = [
-  "begun",
-  "snapshot",
-  "frame",
-  "node",
-  "node.tried",
-  "node.failed",
-  "item",
-  "item.tried",
-  "item.failed",
-] as const;
-type Kind = (typeof KINDS)[number];
-
-function isOfGraph({ kind }: JournalEntry): boolean {
-  return (KINDS as readonly string[]).includes(kind);
-}
-
-function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[] {
+/** Null: not an entry of a graph. */
+function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[] | null {
   const { name } = entry;
   const key = entry.key ?? "";
   const failed = (state: "tried" | "failed") => ({ state, error: decodeError(value as StoredError) });
-  switch (entry.kind as Kind) {
+  switch (entry.kind) {
     case "begun":
       return begun(ROOT, `${(value as { start: string }).start}:1`);
     case "snapshot":
@@ -158,6 +136,8 @@ function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[]
       return [{ type: "item", name, key, ...failed("tried") }];
     case "item.failed":
       return [{ type: "item", name, key, ...failed("failed") }];
+    default:
+      return null;
   }
 }
 

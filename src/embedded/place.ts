@@ -13,21 +13,6 @@ import { join, resolve } from "node:path";
 import { EmbeddedFailed } from "./error.js";
 import { type Account, runProgram } from "./run-program.js";
 
-export interface Place {
-  readonly folder: string;
-  readonly cluster: string;
-  readonly data: string;
-  readonly password: string;
-  readonly owner: string;
-  readonly log: string;
-  readonly lock: string;
-  readonly lib: string;
-  /** Where a copy of the binaries goes when they cannot be used in place. */
-  readonly cache: string;
-  /** Null: the server runs under our own account. */
-  readonly account: Account | null;
-}
-
 export interface PlaceOptions {
   readonly dataDir: string;
   /** Root only: where folders go that the server's account can enter. */
@@ -80,7 +65,13 @@ async function makeFolder(folder: string, account: Account | null): Promise<void
   await writeFile(join(folder, ".gitignore"), "*\n");
 }
 
-function placeAt(folder: string, cache: string, account: Account | null): Place {
+export type Place = Readonly<ReturnType<typeof placeAt>>;
+
+/**
+ * `cache`: where a copy of the binaries goes when they cannot be used in place. `account`: null if the server runs under
+ * our own.
+ */
+function placeAt(folder: string, cache: string, account: Account | null) {
   const cluster = join(folder, "cluster");
   return {
     folder,
