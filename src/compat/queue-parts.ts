@@ -9,16 +9,6 @@ import type { Store } from "../store/contract/store.js";
 import { HeldClaims } from "./held-claims.js";
 import { type QueueOptions, type QueueSettings, queueSettings } from "./queue-options.js";
 
-export interface QueueParts {
-  readonly store: Store;
-  readonly settings: QueueSettings;
-  readonly committer: Committer;
-  readonly held: HeldClaims;
-  readonly workers: WorkerNodes;
-  /** The number of the queue's claim group; looked up once. */
-  groupId(): Promise<number>;
-}
-
 /** A job that will not be tried again: reported to the caller that finds it, because its worker may be dead. */
 export interface DeadLetter {
   readonly jobId: string;
@@ -28,7 +18,9 @@ export interface DeadLetter {
 
 export type OnDeadLetter = (letter: DeadLetter) => void;
 
-export function queueParts(store: Store, options: QueueOptions): QueueParts {
+export type QueueParts = Readonly<ReturnType<typeof queueParts>>;
+
+export function queueParts(store: Store, options: QueueOptions) {
   const settings = queueSettings(options);
   const { group, world } = settings;
   let groupId: number | null = null;
@@ -38,6 +30,7 @@ export function queueParts(store: Store, options: QueueOptions): QueueParts {
     committer: new Committer(store.runs, world),
     held: new HeldClaims(),
     workers: new WorkerNodes(store.nodes, settings),
+    /** The number of the queue's claim group; looked up once. */
     async groupId() {
       groupId ??= (await store.runs.groupIds([group]))[0]!;
       return groupId;
