@@ -1,5 +1,6 @@
 // The machine instances of a node or a client: start, send, read. It never claims timers.
 
+import type { ClientParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import { sharedBy, Watcher } from "../engine/watcher.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
@@ -26,12 +27,7 @@ import { replayTail } from "./replay-tail.js";
 import { StateCache } from "./state-cache.js";
 import { type Incoming, Steps } from "./steps.js";
 
-export interface InstancesOptions {
-  readonly store: Store;
-  readonly codecs: Codecs;
-  readonly world: World;
-  readonly env: string;
-  readonly stack: string | null;
+interface InstancesOptions extends ClientParts {
   readonly crashLimit: number;
   readonly bus?: Telemetry<MachineEvents>;
   /** Woken when effects were enqueued and when a timer was set. */
