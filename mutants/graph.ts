@@ -107,7 +107,7 @@ export const graph: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/graph/make-context.ts",
+        file: "src/graph/run-node.ts",
         find: "if (reported <= (memory.progressCounts.get(id) ?? 0)) return;",
         put: "",
       },

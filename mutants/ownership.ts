@@ -33,7 +33,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "S5: a node that renews keeps its claims",
     edits: [
       {
-        file: "src/store/memory/claim/renew-claims.ts",
+        file: "src/store/memory/claim/claims.ts",
         find: "    if (row.owner) beat(tables, row.owner);\n",
         put: "",
       },

@@ -106,7 +106,7 @@ export const timeouts: readonly Mutant[] = [
       },
       {
         file: TERM,
-        find: 'this.#cancelDoubt = this.#world.after(leftMs, () => this.#endTerm("doubt"));',
+        find: 'this.#cancelDoubt = this.#parts.world.after(leftMs, () => this.#endTerm("doubt"));',
         put: "this.#cancelDoubt = () => {};",
       },
     ],
@@ -127,7 +127,9 @@ export const timeouts: readonly Mutant[] = [
   {
     name: "a leader dropped by an error",
     breaks: "an error ends nothing",
-    edits: [{ file: TERM, find: "if (this.#lease.signal.aborted) this.#lose();", put: "if (error) this.#lose();" }],
+    edits: [
+      { file: TERM, find: "if (this.#parts.lease.signal.aborted) this.#lose();", put: "if (error) this.#lose();" },
+    ],
     killedBy: [{ file: "test/lease/leader.test.ts", test: "an error while renewing drops nothing" }],
   },
   {

@@ -94,13 +94,12 @@ export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
 export type { CatchUp } from "./trigger/decide-fires.js";
-export type { TriggerEvents } from "./trigger/emit-events.js";
 export type { Emitted, EmittedRun } from "./trigger/emitted.js";
 export type { EmitOptions } from "./trigger/emitter.js";
 export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
-export type { ScheduleEvents } from "./trigger/schedule-events.js";
 export { type Manual, manual, type Tick, type Trigger } from "./trigger/trigger.js";
+export type { ScheduleEvents, TriggerEvents } from "./trigger/trigger-events.js";
 export type {
   ApprovalOptions,
   Context,

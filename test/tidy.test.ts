@@ -58,7 +58,7 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
 ];
 /** Where a listed phrase is right: the file, and why. */
 const WORDED_OTHERWISE: Readonly<Record<string, string>> = {
-  "embedded/server-account.ts": "`nobody` is the name of a Unix account",
+  "embedded/place.ts": "`nobody` is the name of a Unix account",
 };
 
 interface Source {

@@ -6,12 +6,11 @@ import { dag } from "../dag/dag.js";
 import type { AnyDag } from "../dag/dag-definition.js";
 import { type RegisteredTask, type Tasks, taskNamed } from "../dag/named-task.js";
 import { type AnyTask, each, type TasksByName, task } from "../dag/task.js";
-import { checkSource, checkTemplate, fillTemplate } from "../dag/value-template.js";
-import { ruleOf } from "../dag/when-body.js";
+import { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "../dag/when.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type Fields, fields, textField, textsField } from "../kernel/fields.js";
-import { valueAt } from "../kernel/input-path.js";
+import { parsePath, valueAt } from "../kernel/input-path.js";
 import { queueName } from "../kernel/name.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { AnyDefinition } from "../program/definition.js";
@@ -24,6 +23,11 @@ const HOW = ["queue", "timeout", "retry"];
 const OF_TASK = ["task", "config", "needs", "when", ...HOW];
 const OF_EACH = ["task", "config", "needs", "each", "parallel", ...HOW];
 const OF_EPISODE = ["episode", "needs", "input", "onFailure", "queue"];
+const OVER_NEEDS = { allSucceeded, anySucceeded, noneFailed };
+const NAMES = ["always", ...Object.keys(OVER_NEEDS)];
+const KINDS = [...Object.keys(OVER_NEEDS), "and", "or", "not"];
+const ROOTS = ["input", "needs"];
+const DEEPEST = 32;
 
 export interface DagUse {
   readonly version: number;
@@ -120,4 +124,60 @@ function checkedHow(path: string, how: Fields): Fields {
   if (timeout !== undefined) toMs(timeout as Duration, `${path}.timeout`);
   if (retry !== undefined) retryPolicy(retry as Retry, `${path}.retry`);
   return how;
+}
+
+/** Rules as data: "always", { "anySucceeded": ["a", "b"] }, { "and": [ … ] }. */
+function ruleOf(path: string, body: unknown): Rule {
+  if (body === "always") return always;
+  if (typeof body === "string" && isOverNeeds(body)) return OVER_NEEDS[body]();
+  if (typeof body === "string") throw new InvalidInput(path, `must be one of ${NAMES.join(", ")}, or an object`);
+  const given = fields(path, body, KINDS);
+  const [kind, ...more] = Object.keys(given);
+  if (kind === undefined || more.length > 0) throw new InvalidInput(path, `must have one of ${KINDS.join(", ")}`);
+  const inside = `${path}.${kind}`;
+  if (isOverNeeds(kind)) return OVER_NEEDS[kind](textsField(inside, given[kind], "needs")) as Rule;
+  if (kind === "not") return not(ruleOf(inside, given[kind]));
+  const rules = given[kind];
+  if (!Array.isArray(rules)) throw new InvalidInput(inside, "must be a list of rules");
+  return (kind === "and" ? and : or)(...rules.map((one, i) => ruleOf(`${inside}[${i}]`, one)));
+}
+
+function isOverNeeds(name: string): name is keyof typeof OVER_NEEDS {
+  return Object.hasOwn(OVER_NEEDS, name);
+}
+
+/**
+ * A value template, { "url": { "$": "needs.fetch.url" } }, is filled from the DAG's input and the results of the needs. Throws InvalidInput with the
+ * path of a placeholder that nothing could fill.
+ */
+function checkTemplate(path: string, value: unknown, needs: readonly string[], depth = 0): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth > DEEPEST) throw new InvalidInput(path, `is deeper than ${DEEPEST}`);
+  const gap = gapIn(value);
+  if (gap !== undefined) return void checkSource(path, gap, needs);
+  for (const [name, part] of Object.entries(value)) checkTemplate(`${path}.${name}`, part, needs, depth + 1);
+}
+
+/** `needs.fetch.url`, `input.resourceId`: where a value comes from. */
+function checkSource(path: string, source: unknown, needs: readonly string[]): readonly string[] {
+  const names = parsePath(source, path);
+  const [root, need] = names;
+  if (!ROOTS.includes(root!)) throw new InvalidInput(path, `must begin with ${ROOTS.join(" or ")}`);
+  if (root === "needs" && need !== undefined && !needs.includes(need))
+    throw new InvalidInput(path, `names ${JSON.stringify(need)}, which is not among its needs`);
+  return names;
+}
+
+/** A missing value is undefined. */
+function fillTemplate(value: unknown, sources: { readonly input: unknown; readonly needs: unknown }): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const gap = gapIn(value);
+  if (gap !== undefined) return valueAt(sources, (gap as string).split("."));
+  if (Array.isArray(value)) return value.map((part) => fillTemplate(part, sources));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, fillTemplate(part, sources)]));
+}
+
+function gapIn(value: object): unknown {
+  const names = Object.keys(value);
+  return names.length === 1 && names[0] === "$" ? (value as { $: unknown }).$ : undefined;
 }

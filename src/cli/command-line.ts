@@ -3,19 +3,18 @@
 import { HoldfastError } from "../kernel/error.js";
 import { envName, nodeName } from "../kernel/name.js";
 import { PACKAGE_VERSION } from "../kernel/package-version.js";
-import type { World } from "../kernel/world.js";
-import type { Call } from "./command.js";
+import { sleep, type World } from "../kernel/world.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
+import type { Call, Report } from "./command.js";
 import { COMMAND_NAMES, loadCommand } from "./commands.js";
 import { connect } from "./connect.js";
 import { CommandMisused } from "./error.js";
-import { EXIT, type ExitCode, exitCodeOf } from "./exit-code.js";
 import { commandHelp, overallHelp } from "./help.js";
 import { textOption } from "./options.js";
 import { findCommand, type Read, readArguments } from "./read-arguments.js";
 import { paintFor } from "./text/paint.js";
 import { type Terminal, widthOf } from "./text/terminal.js";
 import { jsonLine, visible, withoutPasswords } from "./text/visible.js";
-import { watch } from "./watch.js";
 
 export async function runCommandLine(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {
   try {
@@ -124,4 +123,53 @@ function report(error: unknown, words: readonly string[], terminal: Terminal): v
     const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
     terminal.writeError(`This is a bug; please report it.\n${frames.map((line) => `${visible(line)}\n`).join("")}`);
   }
+}
+
+/** Exit codes, so that scripts need not parse messages. */
+const EXIT = {
+  ok: 0,
+  /** Not found, rejected, or a bug. */
+  failed: 1,
+  /** The command line, or a value on it, was not valid. */
+  usage: 2,
+  /** The database does not answer, or refuses the login. */
+  unreachable: 3,
+} as const;
+
+type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const CODES: Readonly<Record<string, ExitCode>> = {
+  COMMAND_MISUSED: EXIT.usage,
+  DATABASE_NOT_SET: EXIT.usage,
+  INVALID_INPUT: EXIT.usage,
+  LIMIT_EXCEEDED: EXIT.usage,
+  DATABASE_UNREACHABLE: EXIT.unreachable,
+  STORE_UNAVAILABLE: EXIT.unreachable,
+  STORE_REFUSED: EXIT.unreachable,
+};
+
+function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof HoldfastError ? (CODES[error.code] ?? EXIT.failed) : EXIT.failed;
+}
+
+const EVERY_MS = 1_000;
+
+/** Redraws from the upper left corner, clears each line to its end, then the rest of the screen: no flicker. */
+const redrawn = (text: string) => `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J`;
+
+/** Repeats a command's report every second until ctrl-c. */
+async function watch(look: () => Promise<Report>, terminal: Terminal, world: World): Promise<void> {
+  const interrupted = terminal.interrupted();
+  while (!interrupted.aborted) {
+    const text = await look().then(({ text }) => text, stillAway);
+    if (interrupted.aborted) return;
+    terminal.write(terminal.isTTY ? redrawn(text) : `${text}\n`);
+    await sleep(world, EVERY_MS, interrupted).catch(() => {});
+  }
+}
+
+/** Keeps watching through a restart of the database. */
+function stillAway(error: unknown): string {
+  if (isStoreTrouble(error)) return "The database does not answer; trying again.\n";
+  throw error;
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { urlOf } from "../embedded/answers.js";
+import { urlOf } from "../embedded/find-running.js";
 import { choosePlace, defaultRefuge } from "../embedded/place.js";
 import { readPostmaster } from "../embedded/postmaster-file.js";
 import { CommandMisused, DatabaseNotSet } from "./error.js";

@@ -1,11 +1,11 @@
 // Events of a run for watchers: its journal entries, reduced to a few kinds.
 
+import type { NodeRecord } from "../graph/fold.js";
+import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
-import type { Payload } from "../kernel/codec/payload.js";
-import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { type EndedState, isEnded, type RunState } from "../kernel/run/run-state.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import { type Attempted, type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 
 export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";
 
@@ -54,15 +54,14 @@ const RELEASED = ["parked", "retry", "handed-back", "paused", "misfit", "quarant
 
 /** Most entries are one event. The entry for a finished graph node also begins the next node. */
 export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {
-  if (!isOfGraph(entry)) return [runEvent(entry, codecs)];
-  const { seq, at } = entry;
-  return graphEvents(entry, decoded(entry.payload, codecs)).map((event) => ({ seq, at, ...event }));
+  const { seq, at, payload } = entry;
+  const value = payload ? codecs.decode(payload) : undefined;
+  return graphEvents(entry, value)?.map((event) => ({ seq, at, ...event })) ?? [runEvent(entry, value)];
 }
 
-function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {
+function runEvent(entry: JournalEntry, value: unknown): RunEvent {
   const { seq, at, kind, name } = entry;
   const key = entry.key ?? "";
-  const value = decoded(entry.payload, codecs);
   if (kind === "start") return { seq, at, type: "started", input: value };
   if (kind === "progress") return { seq, at, type: "progress", value };
   if (kind === "take") return { seq, at, type: "received", name, key, value };
@@ -96,6 +95,66 @@ function untilOf(begunAt: number, value: unknown): number | null {
   return typeof forMs === "number" ? begunAt + forMs : null;
 }
 
-function decoded(payload: Payload | null, codecs: Codecs): unknown {
-  return payload ? codecs.decode(payload) : undefined;
+/** `tried`: it will be tried again. `failed`: it will not. */
+type Attempted =
+  | { readonly state: "done"; readonly value: unknown }
+  | { readonly state: "tried" | "failed"; readonly error: RecordedError };
+
+/** `value`: the state changes; null for a node that gathers: its items and branches report their own. */
+type Left = Attempted & {
+  /** Like `plan:2`, or `end`; null for a branch, and for a failure without a failure edge. */
+  readonly next: string | null;
+};
+
+type GraphEvent =
+  /** A node of a graph; a node of a subgraph has its path (`research/plan`) and the visits along it (`1.3`). */
+  | ({ readonly type: "node"; readonly name: string; readonly visit: string } & ({ readonly state: "begun" } | Left))
+  /** One item of a map; its key is the visit and the item's index: `1.4`. */
+  | ({ readonly type: "item"; readonly name: string; readonly key: string } & Attempted);
+
+/** Null: not an entry of a graph. */
+function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[] | null {
+  const { name } = entry;
+  const key = entry.key ?? "";
+  const failed = (state: "tried" | "failed") => ({ state, error: decodeError(value as StoredError) });
+  switch (entry.kind) {
+    case "begun":
+      return begun(ROOT, `${(value as { start: string }).start}:1`);
+    case "snapshot":
+      return name === "begins" ? begun(ROOT, (value as { frames: { "": { at: string } } }).frames[""].at) : [];
+    case "frame":
+      return begun({ path: name, visit: key }, `${(value as { start: string }).start}:1`);
+    case "node":
+      return left(entry, value as NodeRecord);
+    case "node.tried":
+      return [{ type: "node", name, visit: key, ...failed("tried"), next: null }];
+    case "node.failed":
+      return [{ type: "node", name, visit: key, ...failed("failed"), next: null }];
+    case "item":
+      return [{ type: "item", name, key, state: "done", value }];
+    case "item.tried":
+      return [{ type: "item", name, key, ...failed("tried") }];
+    case "item.failed":
+      return [{ type: "item", name, key, ...failed("failed") }];
+    default:
+      return null;
+  }
+}
+
+function left(entry: JournalEntry, { update, failure, next: position }: NodeRecord): readonly GraphEvent[] {
+  const { name } = entry;
+  const place = { path: name, visit: entry.key! };
+  const next = position ?? null;
+  const event = { type: "node", name, visit: place.visit, next } as const;
+  const over: GraphEvent = failure
+    ? { ...event, state: "failed", error: decodeError(failure) }
+    : { ...event, state: "done", value: update ?? null };
+  return next === null ? [over] : [over, ...begun(parentOf(place).frame, next)];
+}
+
+function begun(frame: typeof ROOT, position: string): readonly GraphEvent[] {
+  if (position === END) return [];
+  const { node, visit } = parsePosition(position);
+  const place = placeIn(frame, node, visit);
+  return [{ type: "node", name: place.path, visit: place.visit, state: "begun" }];
 }

@@ -1,20 +1,18 @@
 // Starts and looks up runs; used by nodes and clients. It never claims anything.
 
+import type { ClientParts } from "../engine/node-parts.js";
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
-import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import { type Per, perOf, programScope } from "../kernel/per.js";
 import type { NewKey, NewRun } from "../kernel/run/new-run.js";
-import type { World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
 import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/run/runs.js";
-import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { lifetimeOf } from "../trigger/event.js";
 import { RunHandle } from "./run-handle.js";
@@ -69,12 +67,7 @@ export type StartArguments<In, Options = StartOptions> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options];
 
-export interface RunsOptions {
-  readonly store: Store;
-  readonly codecs: Codecs;
-  readonly world: World;
-  readonly env: string;
-  readonly stack: string | null;
+export interface RunsOptions extends ClientParts {
   readonly crashLimit: number;
   /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;

@@ -13,12 +13,6 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface WatchParts {
-  readonly store: Store;
-  readonly codecs: Codecs;
-  readonly watcher: RunWatcher;
-}
-
 const PAGE = 200;
 
 /**
@@ -27,7 +21,7 @@ const PAGE = 200;
  */
 export async function* watchRun(
   runId: string,
-  { store, codecs, watcher }: WatchParts,
+  { store, codecs, watcher }: { readonly store: Store; readonly codecs: Codecs; readonly watcher: RunWatcher },
   { after = 0, signal }: WatchOptions,
 ): AsyncGenerator<RunEvent, "ended" | "aborted" | "unknown"> {
   let cursor = after;

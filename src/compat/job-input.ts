@@ -44,13 +44,13 @@ export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: n
     initialState: input.initialState,
     humanResponse: input.humanResponse,
     maxAttempts,
-    visibilityTimeoutMs: leaseMs(input.visibilityTimeoutMs ?? visibilityTimeoutMs, "visibilityTimeoutMs"),
+    visibilityTimeoutMs: positiveMs(input.visibilityTimeoutMs ?? visibilityTimeoutMs, "visibilityTimeoutMs"),
     epochBase,
   };
 }
 
 /** A claim of zero length would be lost before it is answered. */
-export function leaseMs(ms: number, path: string): number {
+export function positiveMs(ms: number, path: string): number {
   if (toMs(ms, path) >= 1) return ms;
   throw new InvalidInput(path, "must be 1 ms or more");
 }

@@ -1,13 +1,12 @@
 // Options of a workflow queue, and their defaults.
 
 import type { Codec } from "../kernel/codec/codec.js";
-import { type Codecs, codecs } from "../kernel/codec/codecs.js";
+import { codecs } from "../kernel/codec/codecs.js";
 import { envName, programName, queueName, stackName } from "../kernel/name.js";
-import type { RunGroup } from "../kernel/run/new-run.js";
-import { type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
+import { retryPolicy } from "../kernel/run/retry.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import { leaseMs } from "./job-input.js";
+import { positiveMs } from "./job-input.js";
 
 export interface QueueOptions {
   /** Default `default`. */
@@ -28,19 +27,13 @@ export interface QueueOptions {
   readonly world?: World;
 }
 
-export interface QueueSettings {
-  readonly group: RunGroup;
-  readonly visibilityTimeoutMs: number;
-  readonly backoff: RetryPolicy;
-  readonly codecs: Codecs;
-  readonly world: World;
-}
-
 const DEFAULT_VISIBILITY_MS = 300_000;
 const DEFAULT_BACKOFF_MS = 1_000;
 const DEFAULT_BACKOFF_MAX_MS = 300_000;
 
-export function queueSettings(options: QueueOptions): QueueSettings {
+export type QueueSettings = Readonly<ReturnType<typeof queueSettings>>;
+
+export function queueSettings(options: QueueOptions) {
   const { retryBackoffMs: delay = DEFAULT_BACKOFF_MS, stack } = options;
   const maxDelay = options.retryBackoffMaxMs ?? Math.max(DEFAULT_BACKOFF_MAX_MS, delay);
   return {
@@ -51,7 +44,7 @@ export function queueSettings(options: QueueOptions): QueueSettings {
       program: programName(options.program ?? "workflow-job", "program"),
       version: null,
     },
-    visibilityTimeoutMs: leaseMs(options.visibilityTimeoutMs ?? DEFAULT_VISIBILITY_MS, "visibilityTimeoutMs"),
+    visibilityTimeoutMs: positiveMs(options.visibilityTimeoutMs ?? DEFAULT_VISIBILITY_MS, "visibilityTimeoutMs"),
     // No jitter: callers of such a queue rely on `min(base * 2 ** (attempt - 1), max)`.
     backoff: retryPolicy({ delay, maxDelay, jitter: 0 }, "retryBackoff"),
     codecs: codecs(options.codecs),

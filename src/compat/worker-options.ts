@@ -4,6 +4,7 @@ import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { nodeName } from "../kernel/name.js";
 import type { ClaimedJob } from "./job.js";
+import { positiveMs } from "./job-input.js";
 import type { WorkflowQueue } from "./workflow-queue.js";
 
 export interface JobContext {
@@ -46,15 +47,10 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     handler,
     concurrency,
     workerId: nodeName(options.workerId ?? queue.world.token(), "workerId"),
-    pollIntervalMs: interval(options.pollIntervalMs ?? 1_000, "pollIntervalMs"),
-    heartbeatIntervalMs: interval(options.heartbeatIntervalMs ?? 60_000, "heartbeatIntervalMs"),
-    reclaimIntervalMs: interval(options.reclaimIntervalMs ?? 30_000, "reclaimIntervalMs"),
+    // An interval of zero would keep the process spinning.
+    pollIntervalMs: positiveMs(options.pollIntervalMs ?? 1_000, "pollIntervalMs"),
+    heartbeatIntervalMs: positiveMs(options.heartbeatIntervalMs ?? 60_000, "heartbeatIntervalMs"),
+    reclaimIntervalMs: positiveMs(options.reclaimIntervalMs ?? 30_000, "reclaimIntervalMs"),
     shutdownGracePeriodMs: toMs(options.shutdownGracePeriodMs ?? 30_000, "shutdownGracePeriodMs"),
   };
-}
-
-/** An interval of zero would keep the process spinning. */
-function interval(ms: number, path: string): number {
-  if (toMs(ms, path) >= 1) return ms;
-  throw new InvalidInput(path, "must be 1 ms or more");
 }

@@ -15,7 +15,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { dequeueJob } from "./dequeue-job.js";
 import { enqueueJob, resumeJob } from "./enqueue-job.js";
 import type { ClaimedJob, EnqueueInput, JobRef, QueueDepth, WorkflowJob } from "./job.js";
-import { leaseMs } from "./job-input.js";
+import { positiveMs } from "./job-input.js";
 import { ACKED_BY, lookUpJob } from "./look-up-job.js";
 import type { QueueOptions } from "./queue-options.js";
 import { jobRecord, type OnDeadLetter, type QueueParts, queueParts } from "./queue-parts.js";
@@ -71,7 +71,7 @@ export class WorkflowQueue {
   async heartbeat(job: JobRef, extendMs?: number, workerId?: string): Promise<HeartbeatAnswer> {
     const { held: claims } = this.#parts;
     const held = claims.find(job, workerId);
-    const ms = extendMs === undefined ? held?.job.visibilityTimeoutMs : leaseMs(extendMs, "extendMs");
+    const ms = extendMs === undefined ? held?.job.visibilityTimeoutMs : positiveMs(extendMs, "extendMs");
     if (held && ms !== undefined) {
       if (await renewClaim(this.#parts, held.claim, ms)) return { ok: true };
       claims.drop(held);

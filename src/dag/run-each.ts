@@ -101,16 +101,14 @@ async function startItems(
   await session.commit(effects);
 }
 
-interface FanOut {
-  readonly session: Session;
-  readonly history: readonly JournalEntry[];
-  readonly mail: Mail;
-}
-
 async function lookAtItems(
   { name, task }: { readonly name: string; readonly task: AnyTask },
   codecs: Codecs,
-  { session, history, mail }: FanOut,
+  {
+    session,
+    history,
+    mail,
+  }: { readonly session: Session; readonly history: readonly JournalEntry[]; readonly mail: Mail },
 ): Promise<Effect> {
   let items = await lookAtTasks(session, history, codecs);
   if (mail.cancelled && items.some(isOpen)) {

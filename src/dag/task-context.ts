@@ -25,12 +25,6 @@ export interface TaskContext<In = any> extends Omit<Context, "continueAsNew"> {
   readonly signal: AbortSignal;
 }
 
-export interface TaskPlace {
-  readonly input: unknown;
-  readonly dagRunId: string;
-  readonly task: string;
-}
-
 export class TaskRunContext extends WorkflowContext implements TaskContext {
   readonly input: unknown;
   readonly dagRunId: string;
@@ -40,7 +34,11 @@ export class TaskRunContext extends WorkflowContext implements TaskContext {
   readonly fence: bigint;
   readonly #of: Replay;
 
-  constructor(replay: Replay, surroundings: Surroundings, { input, dagRunId, task }: TaskPlace) {
+  constructor(
+    replay: Replay,
+    surroundings: Surroundings,
+    { input, dagRunId, task }: Pick<TaskContext, "input" | "dagRunId" | "task">,
+  ) {
     super(replay, surroundings);
     const { runId, baseSeq, failures, epoch } = replay.session.run;
     this.input = input;

@@ -3,11 +3,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { open, readFile, rename } from "node:fs/promises";
+import { createServer } from "node:net";
 import { sleep, type World } from "../kernel/world.js";
-import { answers, urlOf } from "./answers.js";
 import { EmbeddedFailed } from "./error.js";
-import { freePort } from "./free-port.js";
-import { readOwner, writeOwner } from "./owner-file.js";
+import { answers, readOwner, urlOf, writeOwner } from "./find-running.js";
 import type { Place } from "./place.js";
 import { type Postmaster, readPostmaster, removeForeignPostmasterFile } from "./postmaster-file.js";
 import type { UsableBinaries } from "./usable-binaries.js";
@@ -18,16 +17,11 @@ const START_TIMEOUT_MS = 60_000;
 const PORT_ATTEMPTS = 5;
 const LOG_TAIL_LINES = 20;
 
-export interface LaunchOptions {
-  readonly detached: boolean;
-  readonly settings: Readonly<Record<string, string>>;
-}
-
 export async function launch(
   world: World,
   place: Place,
   binaries: UsableBinaries,
-  options: LaunchOptions,
+  options: { readonly detached: boolean; readonly settings: Readonly<Record<string, string>> },
 ): Promise<Postmaster> {
   await removeForeignPostmasterFile(place.data);
   const last = await readOwner(place.owner);
@@ -107,4 +101,28 @@ async function untilAnswers(world: World, place: Place, server: ChildProcess): P
 async function logTail(place: Place): Promise<string> {
   const text = await readFile(place.log, "utf8").catch(() => "");
   return text.trimEnd().split("\n").slice(-LOG_TAIL_LINES).join("\n");
+}
+
+/**
+ * The preferred port if it is free, otherwise any. Another process may take it before the server does: the caller tries
+ * again.
+ */
+export async function freePort(preferred: number | null): Promise<number> {
+  if (preferred !== null) {
+    const same = await tryListen(preferred).catch(() => null);
+    if (same !== null) return same;
+  }
+  return tryListen(0);
+}
+
+function tryListen(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => {
+      const address = server.address();
+      const found = typeof address === "object" && address !== null ? address.port : port;
+      server.close(() => resolve(found));
+    });
+  });
 }

@@ -6,28 +6,12 @@
 //   <folder>/server.log, lock, lib/
 
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { chmod, lstat, mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { EmbeddedFailed } from "./error.js";
-import type { Account } from "./run-program.js";
-import { canEnter, serverAccount } from "./server-account.js";
-
-export interface Place {
-  readonly folder: string;
-  readonly cluster: string;
-  readonly data: string;
-  readonly password: string;
-  readonly owner: string;
-  readonly log: string;
-  readonly lock: string;
-  readonly lib: string;
-  /** Where a copy of the binaries goes when they cannot be used in place. */
-  readonly cache: string;
-  /** Null: the server runs under our own account. */
-  readonly account: Account | null;
-}
+import { type Account, runProgram } from "./run-program.js";
 
 export interface PlaceOptions {
   readonly dataDir: string;
@@ -81,7 +65,13 @@ async function makeFolder(folder: string, account: Account | null): Promise<void
   await writeFile(join(folder, ".gitignore"), "*\n");
 }
 
-function placeAt(folder: string, cache: string, account: Account | null): Place {
+export type Place = Readonly<ReturnType<typeof placeAt>>;
+
+/**
+ * `cache`: where a copy of the binaries goes when they cannot be used in place. `account`: null if the server runs under
+ * our own.
+ */
+function placeAt(folder: string, cache: string, account: Account | null) {
   const cluster = join(folder, "cluster");
   return {
     folder,
@@ -95,4 +85,61 @@ function placeAt(folder: string, cache: string, account: Account | null): Place 
     cache,
     account,
   };
+}
+
+/** The usual id of `nobody`; the kernel needs no entry in /etc/passwd to run a process under it. */
+const OVERFLOW_ID = 65534;
+
+/** Null for an ordinary user: the server then runs under our own account. */
+function serverAccount(dataFolder: string): Account | null {
+  if (process.getuid?.() !== 0) return null;
+  // A folder that an ordinary user initialised can be served only by that user.
+  return ownerOf(dataFolder) ?? nobody();
+}
+
+/** Tested by actually entering it: modes, ACLs and mount options all matter. */
+async function canEnter(folder: string, account: Account | null): Promise<boolean> {
+  if (account === null) return true;
+  const outcome = await runProgram("/bin/sh", ["-c", 'cd -- "$1"', "sh", folder], { account, cwd: "/" });
+  if (outcome.spawnError === "EPERM") {
+    throw new EmbeddedFailed(
+      `PostgreSQL refuses to run as root, and this process may not start one under uid ${account.uid}. ` +
+        "Run as an ordinary user, or pass the URL of a PostgreSQL database instead.",
+    );
+  }
+  return outcome.code === 0;
+}
+
+function ownerOf(folder: string): Account | null {
+  try {
+    const { uid, gid } = statSync(folder);
+    return uid === 0 ? null : { uid, gid };
+  } catch {
+    return null;
+  }
+}
+
+/** initdb requires an account with a name, so any named one is better than a bare number. */
+function nobody(): Account {
+  const named = namedAccounts();
+  for (const name of ["nobody", "daemon", "bin"]) {
+    const account = named.get(name);
+    if (account !== undefined) return account;
+  }
+  const [first] = named.values();
+  return first ?? { uid: OVERFLOW_ID, gid: OVERFLOW_ID };
+}
+
+function namedAccounts(): Map<string, Account> {
+  const accounts = new Map<string, Account>();
+  let text = "";
+  try {
+    text = readFileSync("/etc/passwd", "utf8");
+  } catch {
+    // No such file: only the number is known.
+  }
+  for (const [, name, uid, gid] of text.matchAll(/^([^:\n]+):[^:\n]*:(-?\d+):(-?\d+):/gm)) {
+    if (name !== undefined && Number(uid) !== 0) accounts.set(name, { uid: Number(uid), gid: Number(gid) });
+  }
+  return accounts;
 }

@@ -6,18 +6,15 @@ import { join } from "node:path";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import { urlOf } from "./answers.js";
 import { EmbeddedFailed } from "./error.js";
 import { withFileLock } from "./file-lock.js";
 import { findBinaries, type ResolveModule, resolveWithNode } from "./find-binaries.js";
-import { findRunning } from "./find-running.js";
+import { findRunning, urlOf, writeOwner } from "./find-running.js";
 import { initialise } from "./initialise.js";
 import { launch } from "./launch.js";
-import { writeOwner } from "./owner-file.js";
 import { choosePlace, defaultRefuge, type Place } from "./place.js";
 import type { Postmaster } from "./postmaster-file.js";
-import { shutDown } from "./shut-down.js";
-import { stopWithParent } from "./stop-with-parent.js";
+import { shutDown, stopWithParent } from "./shut-down.js";
 import { usableBinaries } from "./usable-binaries.js";
 
 export interface EmbeddedOptions {

@@ -1,5 +1,6 @@
 // What a node shares with its parts: where it stores, how it tells time, who it is. Each part picks what it needs.
 
+import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
@@ -26,4 +27,9 @@ export interface NodeParts {
   readonly alone: boolean;
   /** Whether every node reclaims, one at a time under a lease, or none. */
   readonly reclaimer: "every" | "one" | "off";
+}
+
+/** What starting and reaching runs needs, on a node or a client. */
+export interface ClientParts extends Pick<NodeParts, "store" | "world" | "env" | "stack"> {
+  readonly codecs: Codecs;
 }

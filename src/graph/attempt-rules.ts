@@ -2,7 +2,7 @@
 // reported before anything runs.
 
 import { type Duration, toMs } from "../kernel/duration.js";
-import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
+import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 
 export interface NodeOptions {
   /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
@@ -17,14 +17,9 @@ export interface NodeOptions {
   readonly finishOnAbort?: boolean;
 }
 
-export interface AttemptRules {
-  readonly policy: RetryPolicy;
-  readonly timeoutMs: number | null;
-  readonly retryIf?: (error: unknown) => boolean;
-  readonly finishOnAbort: boolean;
-}
+export type AttemptRules = Readonly<ReturnType<typeof attemptRules>>;
 
-export function attemptRules({ retry, timeout, retryIf, finishOnAbort = false }: NodeOptions): AttemptRules {
+export function attemptRules({ retry, timeout, retryIf, finishOnAbort = false }: NodeOptions) {
   return {
     policy: retryPolicy(retry, "retry of a node"),
     timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout of a node"),

@@ -5,15 +5,16 @@ import { decodeError } from "../kernel/codec/recorded-error.js";
 import { parseInputNow } from "../program/parse-input.js";
 import { type Answer, ApprovalCall, type Question } from "../replay/approval-call.js";
 import { callId } from "../replay/recorded.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
-import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
-import { itemContext, nodeContext } from "./make-context.js";
+import { countProgress, enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { NeedsPeople, PlanChanged } from "./needs-people.js";
+import type { ItemContext, NodeContext } from "./node-context.js";
 import type { NodeVisit, Walker } from "./node-visit.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
+import type { Spending } from "./spending.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
@@ -169,4 +170,52 @@ function updateOf(update: unknown): NodeRecord {
   if (update === undefined || update === null) return {};
   if (typeof update === "object" && !Array.isArray(update)) return { update: update as Fields };
   throw new PermanentError(`A node must return the state fields that it changes, not ${typeof update}.`);
+}
+
+function nodeContext(
+  { parts }: Walker,
+  { place, failure }: NodeVisit,
+  info: StepInfo,
+  spending: Spending,
+): NodeContext {
+  const { memory, replay, codecs, services, beginning } = parts;
+  const { path, visit } = place;
+  const { idempotencyKey, fence, attempt } = info;
+  let reported = 0;
+  return {
+    idempotencyKey,
+    fence,
+    attempt,
+    // A getter, so that a signal is created only if it is used.
+    get signal() {
+      return info.signal;
+    },
+    runId: replay.session.run.runId,
+    node: path,
+    visit,
+    services,
+    failure: failure && { node: failure.node, error: decodeError(failure.error) },
+    spend: (budget, amount) => spending.spend(budget, amount),
+    /**
+     * Progress reported before a crash is not written again: each entry counts as progress of the run, and a node that
+     * kills its process would never reach the crash limit.
+     */
+    async progress(value) {
+      replay.throwIfOver();
+      const id = frameId(place);
+      reported++;
+      if (reported <= (memory.progressCounts.get(id) ?? 0)) return;
+      const payload = codecs.encode(value, `progress of ${path}`);
+      countProgress(memory, id);
+      await replay.session.commit([
+        ...beginning.take(),
+        { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${reported}`, payload } },
+        ...spending.effects(place, codecs),
+      ]);
+    },
+  };
+}
+
+function itemContext(context: NodeContext, index: number): ItemContext {
+  return Object.assign(context, { index });
 }

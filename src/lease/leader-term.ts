@@ -15,7 +15,12 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
-export interface OfficeEvents {
+export interface OfficeParts {
+  readonly lease: HeldLease;
+  /** Monotonic: when the granted call was sent. */
+  readonly askedAt: number;
+  readonly times: LeaderTimes;
+  readonly world: World;
   elected(term: Term): void;
   resigned(term: Term, reason: ResignReason): void;
   error(error: unknown): void;
@@ -23,10 +28,7 @@ export interface OfficeEvents {
 
 /** A granted lease, until it is lost or given up: one term, or several when renewals fail for a while. */
 export class Office {
-  readonly #lease: HeldLease;
-  readonly #times: LeaderTimes;
-  readonly #world: World;
-  readonly #events: OfficeEvents;
+  readonly #parts: OfficeParts;
   #confirmedAt: number;
   #term: { readonly term: Term; readonly abort: AbortController } | null = null;
   #stopRenewing = () => {};
@@ -38,17 +40,9 @@ export class Office {
     this.#end = resolve;
   });
 
-  constructor(
-    { lease, askedAt }: { readonly lease: HeldLease; readonly askedAt: number },
-    times: LeaderTimes,
-    world: World,
-    events: OfficeEvents,
-  ) {
-    this.#lease = lease;
-    this.#confirmedAt = askedAt;
-    this.#times = times;
-    this.#world = world;
-    this.#events = events;
+  constructor(parts: OfficeParts) {
+    this.#parts = parts;
+    this.#confirmedAt = parts.askedAt;
   }
 
   /** The timer that ends a term may be late, for example after the process was stopped, so the clock decides. */
@@ -57,15 +51,15 @@ export class Office {
   }
 
   enter(): void {
-    const { leaseMs, renewMs } = this.#times;
+    const { leaseMs, renewMs } = this.#parts.times;
     this.#confirm(this.#confirmedAt);
     this.#stopRenewing = keepRenewed(
       {
         renew: () => this.#renew(),
-        isOver: () => this.#leaving !== null || this.#lease.signal.aborted,
+        isOver: () => this.#leaving !== null || this.#parts.lease.signal.aborted,
         confirmedAt: () => this.#confirmedAt,
       },
-      { world: this.#world, leaseMs, renewEveryMs: renewMs, onRestart: (error) => this.#events.error(error) },
+      { world: this.#parts.world, leaseMs, renewEveryMs: renewMs, onRestart: (error) => this.#parts.error(error) },
     );
   }
 
@@ -79,21 +73,21 @@ export class Office {
     this.#endTerm("resigned");
     this.#stopRenewing();
     try {
-      if (!this.#lease.signal.aborted) await this.#lease.release();
+      if (!this.#parts.lease.signal.aborted) await this.#parts.lease.release();
     } catch (error) {
       // The lease expires.
-      this.#events.error(error);
+      this.#parts.error(error);
     }
     this.#end(false);
   }
 
   async #renew(): Promise<void> {
-    const sentAt = this.#world.monotonicNow();
+    const sentAt = this.#parts.world.monotonicNow();
     try {
-      await this.#lease.renew();
+      await this.#parts.lease.renew();
     } catch (error) {
-      if (this.#lease.signal.aborted) this.#lose();
-      else this.#events.error(error);
+      if (this.#parts.lease.signal.aborted) this.#lose();
+      else this.#parts.error(error);
       throw error;
     }
     this.#confirm(sentAt);
@@ -114,12 +108,12 @@ export class Office {
     const leftMs = this.#leftMs();
     if (leftMs <= 0) return;
     this.#cancelDoubt();
-    this.#cancelDoubt = this.#world.after(leftMs, () => this.#endTerm("doubt"));
+    this.#cancelDoubt = this.#parts.world.after(leftMs, () => this.#endTerm("doubt"));
     if (this.#term) return;
     const abort = new AbortController();
-    const { key, fence } = this.#lease;
+    const { key, fence } = this.#parts.lease;
     this.#term = { abort, term: { key, fence, signal: abort.signal } };
-    this.#events.elected(this.#term.term);
+    this.#parts.elected(this.#term.term);
   }
 
   #endTerm(reason: ResignReason): void {
@@ -128,10 +122,10 @@ export class Office {
     this.#term = null;
     if (!ended) return;
     ended.abort.abort(new LeadershipEnded(ended.term.key, reason));
-    this.#events.resigned(ended.term, reason);
+    this.#parts.resigned(ended.term, reason);
   }
 
   #leftMs(): number {
-    return this.#confirmedAt + this.#times.leadMs - this.#world.monotonicNow();
+    return this.#confirmedAt + this.#parts.times.leadMs - this.#parts.world.monotonicNow();
   }
 }

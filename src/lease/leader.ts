@@ -99,7 +99,11 @@ class Campaign implements Leader {
     const askedAt = this.#world.monotonicNow();
     const lease = await this.#leases.acquire(this.#key, { for: leaseMs, renewEvery: renewMs });
     if (!lease.ok) return Math.max(1, Math.min(lookMs, lease.leftMs ?? lookMs));
-    const office = new Office({ lease, askedAt }, this.#times, this.#world, {
+    const office = new Office({
+      lease,
+      askedAt,
+      times: this.#times,
+      world: this.#world,
       elected: (term) => this.#call(() => this.#options.onElected?.(term)),
       resigned: (term, reason) => this.#call(() => this.#options.onResigned?.(term, reason)),
       error: (error) => this.#call(() => this.#options.onError?.(error)),

@@ -1,6 +1,8 @@
 // The machine instances of a node or a client: start, send, read. It never claims timers.
 
+import type { ClientParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
+import { sharedBy, Watcher } from "../engine/watcher.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { lane } from "../kernel/lane.js";
@@ -17,7 +19,6 @@ import { type Draft, type InstanceWorld, type LocalTimer, timerGroup } from "./d
 import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } from "./errors.js";
 import { instanceKey } from "./instance-key.js";
 import { type InstanceState, readState } from "./instance-state.js";
-import { instanceWatcher } from "./instance-watcher.js";
 import type { Live } from "./logic.js";
 import type { MachineEvents } from "./machine-events.js";
 import { type Delivered, Mailbox } from "./mailbox.js";
@@ -26,12 +27,7 @@ import { replayTail } from "./replay-tail.js";
 import { StateCache } from "./state-cache.js";
 import { type Incoming, Steps } from "./steps.js";
 
-export interface InstancesOptions {
-  readonly store: Store;
-  readonly codecs: Codecs;
-  readonly world: World;
-  readonly env: string;
-  readonly stack: string | null;
+interface InstancesOptions extends ClientParts {
   readonly crashLimit: number;
   readonly bus?: Telemetry<MachineEvents>;
   /** Woken when effects were enqueued and when a timer was set. */
@@ -274,3 +270,13 @@ export class Instances {
     this.#cancels.add(cancel);
   }
 }
+
+/** Polls the instances that callers wait for: one for all clients and nodes of this process that use the store. */
+export const instanceWatcher = sharedBy(
+  (store, world) =>
+    new Watcher<LoadedInstance | null>({
+      world,
+      firstPauseMs: 10,
+      look: (keys) => store.machines.load(keys),
+    }),
+);

@@ -7,8 +7,7 @@ import type { MachineEvents } from "../machine/machine-events.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
 import { reportedStore, type StoreEvents } from "../telemetry/store-calls.js";
-import type { TriggerEvents } from "../trigger/emit-events.js";
-import type { ScheduleEvents } from "../trigger/schedule-events.js";
+import type { ScheduleEvents, TriggerEvents } from "../trigger/trigger-events.js";
 import type { WorkClaimEvents } from "./work-guard.js";
 
 export interface Logger {

@@ -2,9 +2,9 @@
 //
 // A store is written without checks of its own and wrapped once. Its arguments are valid, as far as that can be known without the store.
 
-import { inBatches } from "../kernel/chunk.js";
+import { type BatchLimits, inBatches } from "../kernel/chunk.js";
+import { lane } from "../kernel/lane.js";
 import type { World } from "../kernel/world.js";
-import { callLane } from "./call-lane.js";
 import type { Problem } from "./check/value.js";
 import type { Store } from "./contract/store.js";
 import type { Transaction } from "./contract/transaction.js";
@@ -95,4 +95,26 @@ async function isolate(
     const left = await isolate(items.slice(0, middle), send, each);
     return [...left, ...(await isolate(items.slice(middle), send, each))];
   }
+}
+
+/** A lane for calls with several items each: calls that arrive together are sent as one batch, and no call is split. */
+function callLane<Item, Answer>(
+  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  { world, sizeOf, ...caps }: BatchLimits<Item> & { readonly world: World },
+): (items: readonly Item[]) => Promise<readonly Answer[]> {
+  return lane<readonly Item[], readonly Answer[]>(
+    async (calls) => {
+      const answers = await flush(calls.flat());
+      let used = 0;
+      return calls.map((items) => {
+        used += items.length;
+        return answers.slice(used - items.length, used);
+      });
+    },
+    {
+      ...caps,
+      world,
+      sizeOf: (items) => ({ rows: items.length, bytes: items.reduce((sum, item) => sum + sizeOf(item).bytes, 0) }),
+    },
+  );
 }

@@ -59,19 +59,6 @@ export interface SweeperOptions<Id extends string = string, State extends string
   readonly world?: World;
 }
 
-export interface SweeperSettings {
-  readonly nodeId: string;
-  readonly sweepIntervalMs: number;
-  readonly jitterFactor: number;
-  readonly backoffOnEmptyMs: number;
-  readonly batchSize: number;
-  readonly claimMs: number;
-  readonly maxAttempts: number;
-  readonly concurrency: number;
-  readonly election: { readonly claims: WorkClaims; readonly key: string; readonly timing: LeaderTiming } | null;
-  readonly world: World;
-}
-
 const NAMES = [
   "store",
   "fire",
@@ -90,9 +77,9 @@ const SHORTEST_CLAIM_MS = 10;
 const LARGEST_BATCH = 1_000;
 const MOST_ATTEMPTS = 1_000_000;
 
-export function sweeperSettings<Id extends string, State extends string>(
-  options: SweeperOptions<Id, State>,
-): SweeperSettings {
+export type SweeperSettings = Readonly<ReturnType<typeof sweeperSettings>>;
+
+export function sweeperSettings<Id extends string, State extends string>(options: SweeperOptions<Id, State>) {
   const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
     throw new InvalidInput(unknown, `is no option of a sweeper; the options are ${NAMES.join(", ")}`);
@@ -116,10 +103,7 @@ export function sweeperSettings<Id extends string, State extends string>(
   };
 }
 
-function electionOf(
-  election: LeaderElection,
-  store: Pick<TimeoutStore, "claims" | "scope">,
-): SweeperSettings["election"] {
+function electionOf(election: LeaderElection, store: Pick<TimeoutStore, "claims" | "scope">) {
   const { claims = store.claims, key = `timeout-sweeper:${store.scope}`, ...timing } = election;
   if (!claims) {
     const problem = "this timeout store elects no leader; pass work claims, such as storeClaims(store.leases)";

@@ -1,22 +1,20 @@
 // Emits events: finds the triggers each event matches, and inserts their runs. It never claims anything.
 
+import type { ClientParts } from "../engine/node-parts.js";
 import type { StartGate } from "../engine/start-gate.js";
-import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
 import type { NewRun } from "../kernel/run/new-run.js";
-import type { World } from "../kernel/world.js";
 import type { DebounceAnswer, Matched, NewDebounced } from "../store/contract/event/events.js";
 import type { InsertAnswer } from "../store/contract/run/runs.js";
-import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
-import type { TriggerEvents } from "./emit-events.js";
 import { type Answer, type Emitted, emitted, startedBy } from "./emitted.js";
 import type { EventType } from "./event.js";
 import { type Occurrence, occurrenceOf } from "./occurrence.js";
 import { type Judged, type PlannedRun, plannedRunsOf } from "./planned-run.js";
+import type { TriggerEvents } from "./trigger-events.js";
 
 export interface EmitOptions {
   /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */
@@ -25,12 +23,7 @@ export interface EmitOptions {
   readonly tx?: Transaction;
 }
 
-export interface EmitterOptions {
-  readonly store: Store;
-  readonly codecs: Codecs;
-  readonly world: World;
-  readonly env: string;
-  readonly stack: string | null;
+interface EmitterOptions extends ClientParts {
   readonly telemetry?: Telemetry<TriggerEvents>;
   /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;

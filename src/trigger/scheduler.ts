@@ -3,23 +3,21 @@
 //
 // The store's clock and rows that all nodes read alike decide which windows there are; this process's clock decides only when to look.
 
-import type { Modes } from "../engine/modes.js";
+import type { NodeParts } from "../engine/node-parts.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { Loop } from "../kernel/loop.js";
 import type { NewRun, RunGroup } from "../kernel/run/new-run.js";
-import type { World } from "../kernel/world.js";
 import type { BreakerStore } from "../store/contract/limit/breakers.js";
 import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../store/contract/schedule/schedules.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
-import type { TriggerEvents } from "./emit-events.js";
-import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
 import type { TriggerSpec } from "./trigger.js";
+import type { ScheduleEvents, TriggerEvents } from "./trigger-events.js";
 import type { Windows } from "./windows.js";
 
 /** How many missed windows of one schedule are caught up in one round, and how long after it the next round comes, on any node. */
@@ -41,16 +39,12 @@ export interface ScheduledProgram {
   readonly breaker: BreakerRule | null;
 }
 
-export interface SchedulerOptions {
+export interface SchedulerOptions extends Pick<NodeParts, "world" | "env" | "stack" | "modes"> {
   readonly store: ScheduleStore;
   readonly breakers: BreakerStore;
-  readonly world: World;
   readonly bus: Telemetry<ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">>;
-  readonly env: string;
-  readonly stack: string | null;
   /** Of several versions of a program, the last one's schedules count. */
   readonly programs: readonly ScheduledProgram[];
-  readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
   /** The longest sleep: a schedule that was resumed is found then. */
   readonly lookEveryMs: number;

@@ -11,10 +11,9 @@ import type { World } from "../../src/kernel/world.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
-import type { TriggerEvents } from "../../src/trigger/emit-events.js";
-import type { ScheduleEvents } from "../../src/trigger/schedule-events.js";
 import { type ScheduledProgram, Scheduler } from "../../src/trigger/scheduler.js";
 import type { Tick, Trigger } from "../../src/trigger/trigger.js";
+import type { ScheduleEvents, TriggerEvents } from "../../src/trigger/trigger-events.js";
 import { openMovableClock } from "../conformance/on-postgres.js";
 import { testSchema } from "../harness/database.js";
 

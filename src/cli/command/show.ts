@@ -1,6 +1,9 @@
 // `holdfast show`: one run with its tasks, its timeline, its waits, and its unread messages.
 
+import { codecs } from "../../kernel/codec/codecs.js";
 import { isEnded } from "../../kernel/run/run-state.js";
+import { redact } from "../../machine/redact.js";
+import type { JournalEntry } from "../../store/contract/journal/journal.js";
 import type { Call, Command, Report } from "../command.js";
 import { findRun } from "../find-run.js";
 import { pendingWaits } from "../pending-waits.js";
@@ -9,8 +12,7 @@ import { runJson } from "../run-json.js";
 import { needsNodes, surroundings } from "../run-situation.js";
 import { type Story, storyLines } from "../run-story.js";
 import { taskJson, tasksOf } from "../run-tasks.js";
-import { withoutMarked } from "../text/marked-fields.js";
-import { payloadJson } from "../text/payload-text.js";
+import { decode, payloadJson } from "../text/payload-text.js";
 import { isoTime } from "../text/time-ago.js";
 
 export const show: Command = {
@@ -26,6 +28,7 @@ export const show: Command = {
 
 /** The most claims for which the holders are read. */
 const MOST_CLAIMS = 1000;
+const CODECS = codecs();
 
 async function showRun(call: Call): Promise<Report> {
   const store = await call.store();
@@ -62,4 +65,35 @@ function storyJson({ run, entries, waits, unread, tasks, claims, around }: Story
 
 function readable<T extends Pick<Story["entries"][number], "at" | "payload">>({ at, payload, ...rest }: T) {
   return { ...rest, at: isoTime(at), payload: payloadJson(payload) };
+}
+
+/** The entries of an effect's run without the fields that the machine marked; entries of any other run unchanged. */
+function withoutMarked(program: string, entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  const paths = program.endsWith("::effects") ? markedIn(entries[0]) : [];
+  if (paths.length === 0) return entries;
+  return entries.map((entry, i) => {
+    if (entry.payload === null) return entry;
+    const decoded = decode(entry.payload);
+    if ("unreadable" in decoded) return entry;
+    const shown = i === 0 ? aboutWithout(decoded.value as About, paths) : redact(decoded.value, "event", paths);
+    return { ...entry, payload: CODECS.encode(shown, "shown") };
+  });
+}
+
+type About = Readonly<Record<"context" | "event" | "params" | "redact", unknown>>;
+
+function aboutWithout({ redact: _, ...about }: About, paths: readonly string[]): unknown {
+  const { context, event, params } = about;
+  return {
+    ...about,
+    context: redact(context, "context", paths),
+    event: redact(event, "event", paths),
+    params: redact(params, "params", paths),
+  };
+}
+
+function markedIn(start: JournalEntry | undefined): readonly string[] {
+  const decoded = start?.payload ? decode(start.payload) : null;
+  const value = decoded && "value" in decoded ? (decoded.value as { readonly redact?: unknown } | null) : null;
+  return Array.isArray(value?.redact) ? (value.redact as string[]) : [];
 }

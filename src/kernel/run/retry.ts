@@ -22,21 +22,14 @@ export interface RetryRule {
   readonly jitter?: number;
 }
 
-export interface RetryPolicy {
-  readonly attempts: number;
-  readonly backoff: Backoff;
-  readonly delayMs: number;
-  readonly maxDelayMs: number;
-  readonly factor: number;
-  readonly jitter: number;
-}
-
 const MAX_ATTEMPTS = 1_000_000;
 const DEFAULT_CAP_MS = 3_600_000;
 const BACKOFFS: readonly unknown[] = ["fixed", "linear", "exponential"] satisfies Backoff[];
 const OPTIONS = ["attempts", "backoff", "delay", "maxDelay", "factor", "jitter"] satisfies (keyof RetryRule)[];
 
-export function retryPolicy(retry: Retry = {}, path = "retry"): RetryPolicy {
+export type RetryPolicy = Readonly<ReturnType<typeof retryPolicy>>;
+
+export function retryPolicy(retry: Retry = {}, path = "retry") {
   const options: RetryRule = typeof retry === "number" ? { attempts: retry } : retry;
   expectOptions(options, path);
   const { attempts = 3, backoff = "exponential", factor = 2, jitter = 0.2 } = options;

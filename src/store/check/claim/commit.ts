@@ -1,9 +1,8 @@
 // Checks whether a commit can be stored at all, before its fence is checked; an invalid one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
-import { problemOfEffects } from "../../../kernel/run/check-commit.js";
 import type { Claim } from "../../../kernel/run/claim.js";
-import { EFFECTS, type Effect, type EnqueueEffect } from "../../../kernel/run/effect.js";
+import { EFFECTS, type Effect, type EnqueueEffect, settles } from "../../../kernel/run/effect.js";
 import type { Commit, CommitAnswer, RunCommits } from "../../contract/claim/commits.js";
 import type { Transaction } from "../../contract/transaction.js";
 import * as v from "../value.js";
@@ -86,4 +85,30 @@ export function checkedTransact(transact: RunCommits["transact"]): RunCommits["t
       throw error;
     }
   };
+}
+
+/** At least one effect, at most one that settles, and that one last. */
+function problemOfEffects(effects: readonly Effect[]): InvalidInput | null {
+  if (effects.length === 0) return new InvalidInput("effects", "a commit needs at least one effect");
+  for (const [i, effect] of effects.entries()) {
+    if (settles(effect) && i < effects.length - 1) {
+      return new InvalidInput(`effects[${i}]`, `${effect.kind} releases the claim and must be the last effect`);
+    }
+    if (effect.kind === "retry" && !isDelay(effect.delayMs)) {
+      return new InvalidInput(`effects[${i}].delayMs`, "must be zero or more milliseconds");
+    }
+    if (effect.kind === "park") {
+      if (effect.wakeInMs !== null && !isDelay(effect.wakeInMs)) {
+        return new InvalidInput(`effects[${i}].wakeInMs`, "must be null or zero or more milliseconds");
+      }
+      if (!Number.isInteger(effect.wakeAfter) || effect.wakeAfter < 1) {
+        return new InvalidInput(`effects[${i}].wakeAfter`, "must be a whole number of at least 1");
+      }
+    }
+  }
+  return null;
+}
+
+function isDelay(ms: number): boolean {
+  return Number.isFinite(ms) && ms >= 0;
 }

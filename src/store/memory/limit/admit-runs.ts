@@ -1,12 +1,14 @@
 // Admits held runs as far as their limits allow, line by line and stage by stage.
 
+import { overflowReason } from "../../../kernel/run/overflow.js";
 import type { Admission } from "../../contract/run/runs.js";
+import { appendEntry } from "../journal/append-entry.js";
+import { endRun, settleEnds } from "../run/end-run.js";
 import { moveRun } from "../run/move-run.js";
 import { toUs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { LimitRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
-import { skipBeyond } from "./skip-beyond.js";
 
 /** How far ahead starts of a rate are handed out; and how many of one line per call. */
 const AHEAD_US = 2_000_000;
@@ -102,4 +104,45 @@ function startsOf(tables: Tables, key: string, line: readonly LimitRow[], nowUs:
 
 function stepUs({ perMs, max }: LimitRow): number {
   return toUs(perMs! / max);
+}
+
+/**
+ * The second half of the database's admit_runs: skips runs without a free slot that may not wait.
+ * Called after the slots of these keys were handed out. Only runs that were never claimed; a task of another run waits.
+ */
+function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: number): RunRow[] {
+  const rows = [...tables.limits.values()].flat().filter(({ key }) => keys.has(key));
+  const beyond = [...keys].flatMap((key) =>
+    beyondOf(
+      tables,
+      rows.filter((row) => row.key === key),
+      dueUs,
+    ),
+  );
+  const nowUs = tables.nowUs();
+  const skipped = beyond.map(({ runId, overflow }) => {
+    const run = tables.runs.get(runId)!;
+    const ended = endRun(tables, run, "skipped", nowUs);
+    const payload = { codec: "json", data: overflowReason(overflow!) };
+    appendEntry(tables, run, { kind: "skipped", name: "", key: null, payload }, nowUs);
+    tables.skipped.push({ runId, program: run.group.program, overflow: overflow! });
+    return ended;
+  });
+  settleEnds(tables, skipped, nowUs);
+  return skipped.map(({ row }) => row);
+}
+
+function beyondOf(tables: Tables, line: readonly LimitRow[], dueUs: number): readonly LimitRow[] {
+  const taken = line.filter(({ state }) => state === "granted").length;
+  const fresh = line
+    .filter(({ state, availableAtUs }) => state === "waits" && availableAtUs <= dueUs)
+    .filter(({ runId }) => isFresh(tables.runs.get(runId)!))
+    .sort((a, b) => b.availableAtUs - a.availableAtUs || compareText(b.runId, a.runId));
+  const older = (policy: LimitRow["overflow"]) =>
+    fresh.filter(({ overflow }) => overflow === policy).filter(({ max }, i) => policy === "drop" || i >= max);
+  return [...older("drop"), ...older("shed-oldest")].filter(({ max }) => taken >= max);
+}
+
+function isFresh({ epoch, counts }: RunRow): boolean {
+  return epoch === 0 && !counts;
 }

@@ -3,11 +3,10 @@
 import type { Commit, CommitAnswer, RunStore } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { claimRuns, nextDue } from "../claim/claim-runs.js";
+import { readClaims, renewClaims } from "../claim/claims.js";
 import { accepts, commit } from "../claim/commit.js";
-import { readClaims } from "../claim/read-claims.js";
 import { reclaimExpired } from "../claim/reclaim-expired.js";
 import { findOrphans, recoverRuns } from "../claim/recover-runs.js";
-import { renewClaims } from "../claim/renew-claims.js";
 import { wakeParked } from "../inbox/wake-parked.js";
 import { glance } from "../journal/read-journal.js";
 import { declarePrograms } from "../limit/declare-programs.js";

@@ -8,7 +8,6 @@ import { Wakeups } from "../../../kernel/wakeups.js";
 import { sleep, type World } from "../../../kernel/world.js";
 import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { arrayLiteral } from "./array-literal.js";
 import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
 import type { Dialect, Query, QueryText, Statement } from "./dialect.js";
 import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
@@ -261,4 +260,23 @@ function literals(values: readonly unknown[]): unknown[] {
 /** Some libraries return the rows themselves. */
 function rowsOf<Row>(answer: { readonly rows: readonly unknown[] } | readonly unknown[]): Row[] {
   return (Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows) as Row[];
+}
+
+const NEEDS_ESCAPE = /["\\]/;
+const ESCAPE = /["\\]/g;
+
+/**
+ * An array literal of PostgreSQL, for flat arrays of strings, numbers, booleans and nulls. The driver's own encoder escapes every
+ * element, also where a type cannot need it; for a batch of 1,000 runs that took a third of the client's time.
+ */
+function arrayLiteral(values: readonly unknown[]): string {
+  let text = "{";
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ",";
+    const value = values[i];
+    if (typeof value === "string") {
+      text += NEEDS_ESCAPE.test(value) ? `"${value.replace(ESCAPE, "\\$&")}"` : `"${value}"`;
+    } else text += value === null || value === undefined ? "NULL" : String(value);
+  }
+  return `${text}}`;
 }

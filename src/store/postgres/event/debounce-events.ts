@@ -24,11 +24,7 @@ import { insert } from "../run/insert-batch.js";
 import { intoRuns, type PlacedRun, place, RUN } from "../run/insert-runs.js";
 import { LIMITED, limitColumnsOf, limitParts } from "../run/limited-runs.js";
 
-interface GatheringRun extends PlacedRun {
-  readonly ticket: DebounceTicket;
-}
-
-const GATHERING_RUNS = rowset<GatheringRun>()({
+const GATHERING_RUNS = rowset<PlacedRun & { readonly ticket: DebounceTicket }>()({
   ...RUN,
   ...LIMITED,
   env: text(({ run }) => run.group.env),

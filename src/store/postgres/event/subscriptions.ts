@@ -171,10 +171,6 @@ left join lateral (
 order by u.id`,
 );
 
-interface MatchedRow extends Matched {
-  readonly ords: number[];
-}
-
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
   const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
@@ -197,7 +193,8 @@ export async function match(
 ): Promise<readonly (readonly Matched[])[]> {
   if (events.length === 0) return [];
   const found: Matched[][] = events.map(() => []);
-  for (const { ords, ...one } of await db.run<MatchedRow>(matchEvents, EVENTS.arrays(events), { tx })) {
+  const rows = await db.run<Matched & { readonly ords: number[] }>(matchEvents, EVENTS.arrays(events), { tx });
+  for (const { ords, ...one } of rows) {
     for (const ord of ords) found[ord - 1]!.push(one);
   }
   return found;

@@ -74,12 +74,6 @@ interface WhyRow {
   sender: string | null;
 }
 
-interface SentRow {
-  run_id: string;
-  key: string;
-  message_id: string;
-}
-
 interface MessageRow extends Omit<Message, "payload"> {
   codec: string | null;
   data: string | null;
@@ -90,7 +84,11 @@ export async function send(
   messages: readonly NewMessage[],
   tx?: Transaction,
 ): Promise<readonly SendAnswer[]> {
-  const rows = await db.run<SentRow>(sendMessages, MESSAGES.arrays(messages), { tx });
+  const rows = await db.run<{ run_id: string; key: string; message_id: string }>(
+    sendMessages,
+    MESSAGES.arrays(messages),
+    { tx },
+  );
   // In the caller's transaction no other can see the message yet: it is too early to wake the run.
   if (!tx)
     await wakeRuns(

@@ -1,17 +1,12 @@
 // Archives ended runs, and deletes them with everything that belongs to them.
 
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
+import type { RunStore } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, type Statement, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
 import { ENDED, ENDED_PARTS, endedPartOf } from "./ended-states.js";
-
-interface Age {
-  readonly env: string;
-  readonly endedBeforeMs: number;
-  readonly limit: number;
-}
 
 /**
  * The oldest first. Each endedPartOf of a group is one range of the index runs_ended: what is not old is not read, nor what is
@@ -99,7 +94,7 @@ select id from gone`;
 /** Returns how many. */
 export const byAge =
   (which: Statement) =>
-  async (db: Database, { env, endedBeforeMs, limit }: Age) =>
+  async (db: Database, { env, endedBeforeMs, limit }: Parameters<RunStore["archive"]>[0]) =>
     limit < 1 ? 0 : (await db.run(which, [env, endedBeforeMs, limit])).length;
 
 export const retention = { archive: byAge(archiveRuns), prune: byAge(pruneRuns) };

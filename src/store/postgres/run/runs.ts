@@ -10,7 +10,6 @@ import { expiry } from "../claim/reclaim-expired.js";
 import { recovery } from "../claim/recover-runs.js";
 import { renewals } from "../claim/renew-claims.js";
 import type { Database } from "../connection/database.js";
-import { onDatabase } from "../connection/on-database.js";
 import type { WakeSender } from "../connection/wake-sender.js";
 import { wakeUps } from "../inbox/wake-parked.js";
 import { glances } from "../journal/peek-journals.js";
@@ -74,4 +73,18 @@ export function runStore(db: Database, groups: Groups, wakes: WakeSender): RunSt
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertAlone(runs)),
     commit: (commits) => commit(db, groups, commits),
   };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a method with any arguments; `never[]` would lose the names of optional ones.
+type Functions = Readonly<Record<string, (db: Database, ...args: any[]) => Promise<unknown>>>;
+type Bound<Of> = {
+  readonly [Name in keyof Of]: Of[Name] extends (db: Database, ...args: infer Args) => infer Answer
+    ? (...args: Args) => Answer
+    : never;
+};
+
+/** Makes operations of the contract from functions that take the database first. */
+function onDatabase<Of extends Functions>(db: Database, functions: Of): Bound<Of> {
+  const bound = Object.entries(functions).map(([name, run]) => [name, (...args: unknown[]) => run(db, ...args)]);
+  return Object.fromEntries(bound) as Bound<Of>;
 }

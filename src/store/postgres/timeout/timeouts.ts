@@ -78,11 +78,6 @@ update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, releas
 where ${KEY} and o.due_at is null returning o.instance`,
 );
 
-interface ExpiredRow extends TimeoutRecord {
-  readonly next_ms: number | null;
-  readonly due_at: unknown;
-}
-
 export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
   return {
     async schedule(timeout, { tx } = {}) {
@@ -98,7 +93,8 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
       return timeout ?? null;
     },
     async expired(of, limit) {
-      const rows = await db.run<ExpiredRow>(expiredTimeouts, [of.env, of.scope, Math.max(limit, 0)]);
+      const values = [of.env, of.scope, Math.max(limit, 0)];
+      const rows = await db.run<TimeoutRecord & { next_ms: number | null; due_at: unknown }>(expiredTimeouts, values);
       const found = rows.filter(({ generation }) => generation !== null);
       return { timeouts: found.map(({ next_ms, due_at, ...timeout }) => timeout), nextMs: rows[0]!.next_ms };
     },

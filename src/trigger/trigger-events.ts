@@ -1,4 +1,4 @@
-// Telemetry of a node's schedules.
+// Telemetry of a node's schedules, and of events: which runs they started, and which not.
 
 interface OfSchedule {
   readonly program: string;
@@ -21,4 +21,28 @@ export interface ScheduleEvents {
   "schedule.caught_up": OfSchedule & { readonly windows: number; readonly more: boolean };
   /** Schedules could not be read or fired; the scheduler tries again. */
   "schedule.failed": { readonly error: unknown };
+}
+
+interface OfEvent {
+  readonly event: string;
+}
+
+interface OfRun extends OfEvent {
+  readonly program: string;
+  readonly runId: string;
+}
+
+export interface TriggerEvents {
+  /** `runs`: how many it started; in a caller's own transaction, on commit. */
+  "event.accepted": OfEvent & { readonly runs: number };
+  /** The same event had already started `runId`. */
+  "event.deduplicated": OfRun;
+  /** The event is stored for `runId`, which begins when its subject is quiet. */
+  "event.debounced": OfRun;
+  /** This node is disabled: it started nothing. */
+  "event.ignored": OfEvent;
+  /** The program's circuit breaker is open. */
+  "event.rejected": OfEvent & { readonly program: string };
+  /** `runId` may probe; until it has ended, no other run may. */
+  "breaker.half_opened": { readonly program: string; readonly runId: string };
 }

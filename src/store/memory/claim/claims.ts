@@ -1,10 +1,13 @@
-// Reads who held a run, claim by claim: reclaimed ones are recorded, the others are identified by their tokens.
+// Renews claims, and reads who held a run.
 
-import { isTokenOf } from "../../../kernel/run/claim.js";
+import { type Claim, isTokenOf } from "../../../kernel/run/claim.js";
 import type { ClaimRecord, Holder } from "../../contract/claim/claims.js";
-import { toMs } from "../table/micros.js";
+import type { RenewAnswer } from "../../contract/run/runs.js";
+import { beat } from "../node/nodes.js";
+import { toMs, toUs } from "../table/micros.js";
 import type { Tables } from "../table/tables.js";
 
+/** Reclaimed claims are recorded, the others are identified by their tokens. */
 export function readClaims(tables: Tables, runId: string, limit: number): readonly ClaimRecord[] {
   const tokens = new Map<number, string>();
   for (const { epoch, token } of tables.journal.get(runId)?.values() ?? []) if (token) tokens.set(epoch, token);
@@ -28,4 +31,16 @@ function holderOf(tables: Tables, incarnation: string | null): Holder | null {
   if (incarnation === null) return null;
   const { identity = null, name = null } = tables.nodes.get(incarnation) ?? {};
   return { incarnation, identity, name };
+}
+
+/** The answer also carries the size of the inbox. A renewal is a sign of life. */
+export function renewClaims(tables: Tables, claims: readonly Claim[], leaseMs: number): readonly RenewAnswer[] {
+  const leaseUntilUs = tables.nowUs() + toUs(leaseMs);
+  return claims.map((claim) => {
+    const row = tables.runs.get(claim?.runId);
+    if (!row || row.epoch !== claim.epoch || row.token !== claim.token) return { outcome: "lost" };
+    row.leaseUntilUs = leaseUntilUs;
+    if (row.owner) beat(tables, row.owner);
+    return { outcome: "held", inboxSeq: row.inboxSeq };
+  });
 }
