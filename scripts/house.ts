@@ -15,8 +15,6 @@ const PATH_HEADING = "## The path of one run";
 const LIMITS = {
   pathFiles: 12,
   pathLines: 2_600,
-  /** Lines of src without tools before the contract became executable (0790ef0). */
-  sourceLines: 48_005,
   cycles: 0,
   longFunctions: 0,
   manyParameters: 0,
