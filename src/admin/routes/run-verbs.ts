@@ -41,7 +41,7 @@ export const RUN_VERB_ROUTES = {
   "runs.decide": route({
     method: "POST",
     path: "/runs/:id/decide",
-    may: ["approve", "operate"],
+    may: ["approve"],
     says: "Decides an approval. Only the first decision counts.",
     input: z.strictObject({
       id,
