@@ -1,7 +1,7 @@
 // Bundles the admin API into one file of dist, with its HTTP router, schemas and metrics; the rest of the package stays outside.
 
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -14,7 +14,7 @@ const outside: Plugin = {
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
       const target = resolve(resolveDir, path);
-      if (target.startsWith(`${ADMIN}/`)) return null;
+      if (!resolveDir.startsWith(ADMIN) || target.startsWith(`${ADMIN}/`)) return null;
       const built = relative(OUT, join(ROOT, "dist", relative(join(ROOT, "src"), target)));
       return { path: built, external: true };
     });
@@ -29,6 +29,8 @@ const { metafile } = await build({
   format: "esm",
   target: "node20",
   sourcemap: false,
+  minifySyntax: true,
+  minifyWhitespace: true,
   legalComments: "eof",
   metafile: true,
   plugins: [outside],
@@ -44,4 +46,4 @@ for (const name of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
 const { openApi } = await import("../src/admin/openapi.js");
 writeFileSync(join(OUT, "openapi.json"), JSON.stringify(openApi()));
 const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-console.log(`dist/admin/index.js: ${Math.round(bytes / 1024)} kB, from ${dirname(relative(ROOT, ADMIN))}/admin`);
+console.log(`dist/admin/index.js: ${Math.round(bytes / 1024)} kB`);

@@ -1,7 +1,7 @@
 // One request to the admin API: who asks, in which env, and how its change is written to the audit.
 
 import { createHash } from "node:crypto";
-import type { z } from "zod";
+import type * as z from "zod";
 import { type Client, createClient } from "../client/create-client.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import type { Codecs } from "../kernel/codec/codecs.js";

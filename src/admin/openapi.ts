@@ -1,6 +1,6 @@
 // The OpenAPI document, made from the route table.
 
-import { z } from "zod";
+import * as z from "zod";
 import { PACKAGE_VERSION } from "../kernel/package-version.js";
 import type { AnyRoute } from "./route.js";
 import { ROUTES } from "./routes/index.js";

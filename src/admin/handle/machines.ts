@@ -1,6 +1,6 @@
 // Handlers of machine instances, their timers, and named leases.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { withDefaults } from "../../kernel/setting/setting-options.js";
 import { InstanceUnknown } from "../../machine/errors.js";
 import { instanceKey } from "../../machine/instance-key.js";

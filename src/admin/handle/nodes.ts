@@ -1,6 +1,6 @@
 // Handlers of nodes and of reclaimed claims.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";

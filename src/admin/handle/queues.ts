@@ -1,6 +1,6 @@
 // Handlers of queues and limits, and the answer for autoscalers.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { queuePattern } from "../../kernel/queue-pattern.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RouteName } from "../api.js";

@@ -1,6 +1,6 @@
 // Routes of live updates: one stream per browser, topics that change while it is open.
 
-import { z } from "zod";
+import * as z from "zod";
 import { env, id, many, outcome, route, time } from "../route.js";
 import { nodeRow } from "./nodes.js";
 import { outlineEntry, runRow } from "./runs.js";

@@ -1,6 +1,6 @@
 // Routes that read runs: list, one, journal, payloads, inbox, tasks, claims.
 
-import { z } from "zod";
+import * as z from "zod";
 import { RUN_STATES } from "../../kernel/run/run-state.js";
 import { counted, env, flag, id, instant, json, limit, many, name, pageOf, route, time } from "../route.js";
 

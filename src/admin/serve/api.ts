@@ -1,7 +1,7 @@
 // Answers requests under `/api/v1`: route, caller, checks, input, permission, handler, output.
 
 import { Hono } from "hono";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { RouteName } from "../api.js";
 import { type Admin, Call } from "../call.js";
 import { HANDLERS } from "../handle/index.js";

@@ -1,6 +1,6 @@
 // The owner lane of a run: each claim with its holder, its first and last entry, and how it ended.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { isEnded, type RunState } from "../../kernel/run/run-state.js";
 import type { ClaimRecord } from "../../store/contract/claim/claims.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";

@@ -1,6 +1,6 @@
 // Runs as the API shows them: with the names of their holders and their last entries, in two more statements per page.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { lacksCapableNode } from "../../client/capable-node.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";

@@ -9,7 +9,7 @@ import { compareText } from "../table/compare-text.js";
 import { toMs } from "../table/micros.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
-import type { Placed } from "./views.js";
+import type { Placed } from "./page-after.js";
 
 export function outline(tables: Tables, request: OutlineRequest): Outline | null {
   const { runId, before, limit, last = false } = request;

@@ -2,13 +2,7 @@
 
 import { omit } from "../../../kernel/omit.js";
 import type { RunFilter } from "../../contract/run/records.js";
-import {
-  type Counted,
-  type LimitLine,
-  MOST_IN_LINE,
-  type ViewPage,
-  type ViewStore,
-} from "../../contract/view/views.js";
+import { type Counted, type LimitLine, MOST_IN_LINE, type ViewStore } from "../../contract/view/views.js";
 import { leaseRecord } from "../lease/leases.js";
 import { timerRecord } from "../machine/instance-records.js";
 import { getRun, matches } from "../run/list-runs.js";
@@ -16,6 +10,7 @@ import { compareText } from "../table/compare-text.js";
 import { toMs } from "../table/micros.js";
 import type { Tables } from "../table/tables.js";
 import { outline, questions, takeovers } from "./histories.js";
+import { type Placed, pageAfter } from "./page-after.js";
 
 export function memoryViews(tables: Tables): ViewStore {
   return {
@@ -35,21 +30,6 @@ export function memoryViews(tables: Tables): ViewStore {
     timers: async ({ state, ...request }) => pageAfter(timers(tables, request.env, state), request),
     limits: async (request) => pageAfter(limits(tables, request.env), request),
   };
-}
-
-/** A row and its place, which is the cursor of the page that it ends. */
-export interface Placed<Row> {
-  readonly place: string;
-  readonly row: Row;
-}
-
-function pageAfter<Row>(
-  rows: readonly Placed<Row>[],
-  { limit, after }: { readonly limit: number; readonly after?: string },
-): ViewPage<Row> {
-  const begin = after === undefined ? 0 : rows.findIndex(({ place }) => place === after) + 1;
-  const shown = rows.slice(begin, begin + limit);
-  return { rows: shown.map(({ row }) => row), next: begin + limit < rows.length ? shown.at(-1)!.place : null };
 }
 
 function count(tables: Tables, filter: RunFilter, most: number): Counted {

@@ -1,5 +1,6 @@
 // Views over many runs: counts with a bound, outlines without payloads, open questions, reclaimed claims, leases, timers, limits.
 
+import { omit } from "../../../kernel/omit.js";
 import type { Effect } from "../../../kernel/run/effect.js";
 import type { OutlineRequest, ViewPage } from "../../../store/contract/view/views.js";
 import { cases } from "../case.js";
@@ -128,7 +129,7 @@ export const viewCases = cases("views", {
     const from = { incarnation: s.owner, identity: null, name: null };
     const row = { runId: id, program: "work", from, by: null, outcome: "waiting" as const };
     same(
-      rows.map(({ at: _, ...rest }) => rest),
+      rows.map((one) => omit(one, "at")),
       [2, 1].map((epoch) => ({ ...row, epoch })),
       "takeovers",
     );
@@ -152,7 +153,7 @@ export const viewCases = cases("views", {
       ],
       "leases",
     );
-    const { token: _, ...stored } = some(await s.store.leases.get(s.env, "a"), "lease");
+    const stored = omit(some(await s.store.leases.get(s.env, "a"), "lease"), "token");
     same(rows[1], stored, "a record");
     const some2 = await s.store.views.leases({ env: s.env, limit: 10, prefix: "a" });
     same(
@@ -173,7 +174,7 @@ export const viewCases = cases("views", {
       [soon.id, late.id],
       "pending",
     );
-    const { payload: __, ...stored } = some((await s.store.machines.timers(one.key))[0], "timer");
+    const stored = omit(some((await s.store.machines.timers(one.key))[0], "timer"), "payload");
     same(pending[0], { ...stored, machine: "m", instance: one.id }, "a row");
     await s.advance(1);
     const [claimed] = (await s.store.machines.claimTimers(claimTimers(s))).timers;
