@@ -1,7 +1,6 @@
 // `dashboard`: the admin API and its page as one object that mounts in any server, or listens by itself.
 
 import { createServer, type Server } from "node:http";
-import type { Registry } from "prom-client";
 import type { Codec } from "../kernel/codec/codec.js";
 import { codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -14,10 +13,12 @@ import { databaseClock } from "./clock.js";
 import { Streams } from "./live/streams.js";
 import { Watcher } from "./live/watcher.js";
 import { Metrics } from "./metrics.js";
+import type { MetricsRegistry } from "./metrics-registry.js";
 import { openApi } from "./openapi.js";
 import type { Principal } from "./permission.js";
 import { ApiProblem } from "./problem.js";
-import { type Answered, type Api, api, json, problem } from "./serve/api.js";
+import type { Answered } from "./serve/answered.js";
+import { type Api, api, json, problem } from "./serve/api.js";
 import { assetAt, builtPage } from "./serve/assets.js";
 import { checkHost, checkOrigin, type GuardOptions, isLoopbackAddress } from "./serve/guard.js";
 import { NEVER_STORED, SECURITY_HEADERS } from "./serve/headers.js";
@@ -44,7 +45,7 @@ export interface DashboardOptions {
   /** How many changes a caller may make in a minute. Default 60. */
   readonly writesPerMinute?: number;
   /** Your own prom-client registry; the figures are added to it. */
-  readonly registry?: Registry;
+  readonly registry?: MetricsRegistry;
   /** The folder of the built page. Default: that of this package. */
   readonly page?: string;
   /** Called after every API request, without payloads. */

@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { PACKAGE_VERSION } from "../kernel/package-version.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
+import type { MetricsRegistry } from "./metrics-registry.js";
 
 /** Every scrape within this time gets the same figures: scrapers do not multiply statements. */
 const FRESH_MS = 10_000;
@@ -34,12 +35,12 @@ export class Metrics {
     readonly store: Store;
     readonly world: World;
     readonly envs: readonly string[];
-    readonly registry?: Registry;
+    readonly registry?: MetricsRegistry;
   }) {
     this.#store = options.store;
     this.#world = options.world;
     this.#envs = options.envs;
-    this.registry = options.registry ?? new Registry();
+    this.registry = (options.registry as Registry | undefined) ?? new Registry();
     const registers = [this.registry];
     const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
       new Gauge<Label>({ name, help, labelNames, registers });

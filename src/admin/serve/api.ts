@@ -11,6 +11,7 @@ import type { Principal } from "../permission.js";
 import { ApiProblem, answerTo } from "../problem.js";
 import type { AnyRoute } from "../route.js";
 import { ROUTES } from "../routes/index.js";
+import type { Answered } from "./answered.js";
 import { NEVER_STORED } from "./headers.js";
 import { readBody } from "./read-body.js";
 import type { Repetitions, WriteLimit } from "./write-limit.js";
@@ -22,17 +23,6 @@ export interface ApiParts {
   readonly writes: WriteLimit;
   readonly repetitions: Repetitions;
   readonly onAnswer: (answered: Answered) => void;
-}
-
-/** What is logged of a request: never a payload, never a header. */
-export interface Answered {
-  readonly requestId: string;
-  readonly route: string;
-  readonly status: number;
-  readonly ms: number;
-  readonly by: string | null;
-  /** Of a failed request: the code of its error, or the name of one that is not ours. */
-  readonly error: string | null;
 }
 
 export interface Asked {

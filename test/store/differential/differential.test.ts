@@ -15,6 +15,7 @@ const STEPS_PER_SEED = 500;
 const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
 const CLEAN_EVERY = 7;
 const GLANCE_EVERY = 25;
+const VIEW_EVERY = 125;
 const given = process.env["HOLDFAST_SEED"];
 const steps = Number(process.env["HOLDFAST_STEPS"] ?? 16_000);
 const seeds = given ? [Number(given)] : Array.from({ length: Math.ceil(steps / STEPS_PER_SEED) }, (_, i) => i + 1);
@@ -65,8 +66,8 @@ async function between(i: number, where: string): Promise<void> {
     const ids = both.snapshot().runs.map(({ id }) => id);
     calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
     for (const group of GROUPS) calls.push(["limitsOf", (store) => store.runs.limitsOf(group)]);
-    calls.push(...viewCalls(both, i));
   }
+  if (i % VIEW_EVERY === 0) calls.push(...viewCalls(both, i));
   if (part) {
     const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };
     for (const env of ["test", "other"]) calls.push(["cleanUp", (store) => store.cleanUp({ ...round, env })]);
