@@ -6,6 +6,7 @@ import { type Client, createClient } from "../client/create-client.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { World } from "../kernel/world.js";
+import type { QueueRecord } from "../store/contract/limit/queues.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { OutputOf, RouteName } from "./api.js";
@@ -13,6 +14,7 @@ import type { Clock } from "./clock.js";
 import type { Permission, Principal } from "./permission.js";
 import { ApiProblem, notFound } from "./problem.js";
 import type { ROUTES } from "./routes/index.js";
+import type { SharedRead } from "./shared-read.js";
 
 export interface Admin {
   readonly store: Store;
@@ -24,6 +26,8 @@ export interface Admin {
   /** Fields whose names match are not shown; null: all are. */
   readonly redact: RegExp | null;
   readonly clock: Clock;
+  /** By env: counting runs by queue reads all that have not ended. */
+  readonly queues: SharedRead<readonly QueueRecord[]>;
 }
 
 export interface Change {
@@ -116,7 +120,7 @@ export class Call {
       note: note ?? null,
       request: this.requestId,
     };
-    return this.store.audit.record(row, work);
+    return this.store.audit.record(row, work).finally(() => this.admin.queues.forget(this.env));
   }
 }
 

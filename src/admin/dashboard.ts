@@ -24,6 +24,7 @@ import { checkHost, checkOrigin, type GuardOptions, isLoopbackAddress } from "./
 import { NEVER_STORED, SECURITY_HEADERS } from "./serve/headers.js";
 import { type NodeHandler, nodeHandler } from "./serve/node-handler.js";
 import { Repetitions, WriteLimit } from "./serve/write-limit.js";
+import { SharedRead } from "./shared-read.js";
 import { SECRET_NAMES } from "./view/redact.js";
 
 export interface DashboardOptions {
@@ -137,7 +138,8 @@ class Site {
     this.#streams = new Streams(watcher, world);
     this.#metrics = new Metrics({ store, world, envs, ...(registry && { registry }) });
     const clock = databaseClock(store, world);
-    const admin = { store, codecs: codecs(ownCodecs), ownCodecs, world, envs, redact: redact || null, clock };
+    const queues = new SharedRead(world, (env) => store.queues.list(env));
+    const admin = { store, codecs: codecs(ownCodecs), ownCodecs, world, envs, redact: redact || null, clock, queues };
     this.#api = api({
       admin,
       streams: this.#streams,

@@ -11,7 +11,7 @@ import { iso } from "../view/iso.js";
 type QueueView = z.output<typeof queueRow>;
 
 export async function queueRows(call: Call, nodes: readonly NodeRecord[]): Promise<QueueView[]> {
-  const queues = await call.store.queues.list(call.env);
+  const queues = await call.admin.queues.get(call.env);
   return queues.map(({ queue, counts, oldestWaitingMs, paused }) => {
     const serving = nodes.filter(({ alive, claims }) => alive && claims.some((group) => group.queue === queue));
     return {
