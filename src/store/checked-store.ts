@@ -5,6 +5,7 @@
 import { type BatchLimits, inBatches } from "../kernel/chunk.js";
 import { lane } from "../kernel/lane.js";
 import type { World } from "../kernel/world.js";
+import { auditedCall } from "./audited-call.js";
 import type { Problem } from "./check/value.js";
 import type { Store } from "./contract/store.js";
 import type { Transaction } from "./contract/transaction.js";
@@ -56,8 +57,10 @@ function withItems({ each, batch, tx }: AnyOperation, call: Call, world: World |
   return (items, ...rest) => {
     const own = tx ? (rest[0] as { tx?: Transaction } | undefined)?.tx : undefined;
     // Only the list: options without a transaction say nothing.
-    if (tx && own === undefined) return gathered(items as readonly unknown[]);
-    if (rest.length === 0) return gathered(items as readonly unknown[]);
+    // An audited change is sent alone: its statement writes its audit row.
+    const sent = auditedCall() ? plain : gathered;
+    if (tx && own === undefined) return sent(items as readonly unknown[]);
+    if (rest.length === 0) return sent(items as readonly unknown[]);
     // Nothing of a caller's transaction can be sent again once a statement of it has failed.
     return send(rest, own === undefined)(items as readonly unknown[]);
   };

@@ -5,12 +5,18 @@ import type { RunFilter } from "../contract/run/runs.js";
 import { checkDelay, checkLimit, checkOneOf, checkText, checkUuid, integer, listOf, optional, shape } from "./value.js";
 
 const LONGEST_PAGE = 1000;
+/** The time in an id has 48 bits. */
+const LATEST_MS = 2 ** 48 - 1;
+const checkInstant = integer(0, LATEST_MS);
 
 export const checkFilter = shape<RunFilter>("filter", {
   env: checkText,
   stack: optional(checkText),
   program: optional(checkText),
   queue: optional(checkText),
+  from: optional(checkInstant),
+  to: optional(checkInstant),
+  owner: optional(checkUuid),
   states: optional((path, states) => listOf("states", (_, state) => checkOneOf(path, state, RUN_STATES))(path, states)),
 });
 

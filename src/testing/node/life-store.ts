@@ -59,6 +59,10 @@ function callingBack(
   return {
     attend: (attendee) => attend(store, life, attendee),
     close: async () => {},
+    "audit.record": async (row, change) => {
+      await life.thawed();
+      return delivered(life, () => store.audit.record(row, change));
+    },
     "runs.transact": async (work) => {
       await life.thawed();
       const transact: Parameters<SqlOf>[1] = (query, beforeSeal) =>

@@ -9,11 +9,13 @@ import { expectEveryOperation } from "../../harness/recorded-operations.js";
 import { GROUPS } from "./differential-step.js";
 import { Steps } from "./differential-steps.js";
 import { BothStores, type Call } from "./differential-stores.js";
+import { viewCalls } from "./differential-views.js";
 
 const STEPS_PER_SEED = 500;
 const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
 const CLEAN_EVERY = 7;
 const GLANCE_EVERY = 25;
+const VIEW_EVERY = 125;
 const given = process.env["HOLDFAST_SEED"];
 const steps = Number(process.env["HOLDFAST_STEPS"] ?? 16_000);
 const seeds = given ? [Number(given)] : Array.from({ length: Math.ceil(steps / STEPS_PER_SEED) }, (_, i) => i + 1);
@@ -65,6 +67,7 @@ async function between(i: number, where: string): Promise<void> {
     calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
     for (const group of GROUPS) calls.push(["limitsOf", (store) => store.runs.limitsOf(group)]);
   }
+  if (i % VIEW_EVERY === 0) calls.push(...viewCalls(both, i));
   if (part) {
     const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };
     for (const env of ["test", "other"]) calls.push(["cleanUp", (store) => store.cleanUp({ ...round, env })]);

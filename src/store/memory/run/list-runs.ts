@@ -1,5 +1,6 @@
 // Reads runs for people: one, a page of them, or their number per state.
 
+import { lowestId } from "../../../kernel/id.js";
 import { omit } from "../../../kernel/omit.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord, RunStore } from "../../contract/run/runs.js";
@@ -11,7 +12,7 @@ import { deferralOf } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { misfitOf } from "./misfits.js";
 
-function getRun(tables: Tables, runId: string): RunRecord | null {
+export function getRun(tables: Tables, runId: string): RunRecord | null {
   const row = tables.runs.get(runId);
   return row ? runRecord(tables, row) : null;
 }
@@ -38,15 +39,18 @@ function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<R
   return counts;
 }
 
-function matches(row: RunRow, filter: RunFilter): boolean {
-  const { env, stack, states, program, queue, archived = false } = filter;
+export function matches(row: RunRow, filter: RunFilter): boolean {
+  const { env, stack, states, program, queue, archived = false, from, to, owner } = filter;
   return (
     row.group.env === env &&
     (row.archivedAtUs !== null) === archived &&
     (stack === undefined || row.group.stack === stack) &&
     (states === undefined || states.includes(row.state)) &&
     (program === undefined || row.group.program === program) &&
-    (queue === undefined || row.group.queue === queue)
+    (queue === undefined || row.group.queue === queue) &&
+    ((from ?? null) === null || row.id >= lowestId(from!)) &&
+    ((to ?? null) === null || row.id < lowestId(to!)) &&
+    ((owner ?? null) === null || row.owner === owner)
   );
 }
 

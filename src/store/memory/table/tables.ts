@@ -7,6 +7,7 @@ import type { SkippedRun } from "../../contract/node/attend.js";
 import { GroupTable } from "../run/group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
+  AuditTableRow,
   DebounceRow,
   DeferredRow,
   DefinitionRow,
@@ -28,6 +29,7 @@ import type {
   TakenClaimRow,
   TimeoutRow,
   TimerRow,
+  TokenRow,
 } from "./rows.js";
 
 export type Tables = Readonly<ReturnType<typeof newTables>>;
@@ -100,6 +102,8 @@ export function newTables(world: World) {
     /** By instance, in order. Only appended to. */
     instanceEvents: new Map<string, InstanceEventRow[]>(),
     timers: new Map<string, TimerRow>(),
+    audit: new Map<string, AuditTableRow>(),
+    tokens: new Map<string, TokenRow>(),
   };
 }
 

@@ -1,0 +1,7 @@
+// The registry that an application may bring for the metrics.
+
+/** A registry of prom-client, by its shape: the package shows no types of libraries that it bundles. */
+export interface MetricsRegistry {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
