@@ -1,7 +1,7 @@
 // A form from the JSON Schema of an input: simple fields as inputs, everything else as JSON. Pure.
 
 import type { JsonSchema } from "../live/model.js";
-import type { Field } from "../part/ask.js";
+import type { Field } from "./field.js";
 
 /** Null: the schema has no simple fields, and the whole input is written as JSON. */
 export function fieldsOf(schema: JsonSchema | null | undefined): readonly Field[] | null {

@@ -174,7 +174,9 @@ function folded(calls: readonly Call[], above: number): readonly Row[] {
   const byName = new Map<string, Call[]>();
   for (const call of calls) {
     const group = `${call.kind} ${call.name}`;
-    byName.set(group, [...(byName.get(group) ?? []), call]);
+    const known = byName.get(group);
+    if (known) known.push(call);
+    else byName.set(group, [call]);
   }
   return [...byName.entries()].flatMap(([id, group]) => {
     const [first] = group as [Call];

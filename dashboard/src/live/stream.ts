@@ -174,7 +174,11 @@ function take({ event, data, id }: StreamEvent): string | null {
 }
 
 function dispatch(event: string, data: string): void {
-  if (event === "gone") return void sendTopics();
+  if (event === "gone") {
+    // Not at once: a topic that the server does not know would be sent in a loop.
+    setTimeout(() => void sendTopics(), 2_000);
+    return;
+  }
   if (event !== "patch") return;
   const patch = JSON.parse(data) as Patch;
   for (const listener of listeners.get(patch.topic) ?? []) listener(patch);

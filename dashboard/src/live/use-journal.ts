@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiRefusal, call } from "./api.js";
+import { holeIn, merged } from "./journal-parts.js";
 import type { Entry } from "./model.js";
 
 export interface JournalView {
@@ -10,6 +11,8 @@ export interface JournalView {
   readonly missing: number;
   readonly error: ApiRefusal | null;
   readonly loaded: boolean;
+  /** The last entry of the first read; null before it. */
+  readonly readTo: number | null;
   readonly readMiddle: () => Promise<void>;
   readonly append: (entries: readonly Entry[]) => void;
 }
@@ -19,6 +22,7 @@ const PART = 200;
 export function useJournal(id: string | null): JournalView {
   const [entries, setEntries] = useState<readonly Entry[]>([]);
   const [loaded, setLoaded] = useState(false);
+  const [readTo, setReadTo] = useState<number | null>(null);
   const [error, setError] = useState<ApiRefusal | null>(null);
   const asked = useRef(id);
   asked.current = id;
@@ -28,10 +32,12 @@ export function useJournal(id: string | null): JournalView {
     if (id === null) return;
     setEntries([]);
     setLoaded(false);
+    setReadTo(null);
     readEnds(id).then(
       (both) => {
         if (asked.current !== id) return;
         add(both);
+        setReadTo(both.at(-1)?.seq ?? 0);
         setLoaded(true);
       },
       (problem) => setError(problem instanceof ApiRefusal ? problem : new ApiRefusal(0, { message: String(problem) })),
@@ -44,7 +50,7 @@ export function useJournal(id: string | null): JournalView {
     const page = await call("runs.journal", { id, after: hole.after, limit: 500 });
     add(page.entries);
   };
-  return { entries, missing: hole?.missing ?? 0, error, loaded, readMiddle, append: add };
+  return { entries, missing: hole?.missing ?? 0, error, loaded, readTo, readMiddle, append: add };
 }
 
 async function readEnds(id: string): Promise<readonly Entry[]> {
@@ -53,20 +59,4 @@ async function readEnds(id: string): Promise<readonly Entry[]> {
   if (lastRead >= first.seq) return first.entries;
   const last = await call("runs.journal", { id, last: true, limit: PART });
   return [...first.entries, ...last.entries];
-}
-
-/** By sequence, each once. */
-export function merged(old: readonly Entry[], more: readonly Entry[]): readonly Entry[] {
-  const bySeq = new Map([...old, ...more].map((entry) => [entry.seq, entry]));
-  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
-}
-
-export function holeIn(
-  entries: readonly Pick<Entry, "seq">[],
-): { readonly after: number; readonly missing: number } | null {
-  for (let i = 1; i < entries.length; i++) {
-    const [before, here] = [entries[i - 1] as Entry, entries[i] as Entry];
-    if (here.seq > before.seq + 1) return { after: before.seq, missing: here.seq - before.seq - 1 };
-  }
-  return null;
 }

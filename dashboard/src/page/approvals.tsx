@@ -50,7 +50,7 @@ function Question({ one, then }: { readonly one: Approval; readonly then: () => 
   const [note, setNote] = useState("");
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState<string | null>(null);
-  const allowed = may("approve") || may("operate");
+  const allowed = may("approve");
   const decide = async (choice: string) => {
     setBusy(true);
     const { runId: id, approval, nth, hash } = one;

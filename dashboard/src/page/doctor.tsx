@@ -13,7 +13,7 @@ const LEVELS: Readonly<Record<Finding["level"], readonly [number, string]>> = {
 };
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { title: "", class: "fit", cell: ({ level }) => <span class={`badge ${LEVELS[level][1]}`}>{level}</span> },
+  { title: "Level", class: "fit", cell: ({ level }) => <span class={`badge ${LEVELS[level][1]}`}>{level}</span> },
   { title: "Check", class: "fit", cell: ({ check }) => <strong>{check}</strong> },
   { title: "Finding", cell: ({ text }) => text },
   { title: "What to do", cell: ({ remedy }) => remedy ?? "" },

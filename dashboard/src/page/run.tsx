@@ -41,7 +41,8 @@ function WholeRun({ id }: { readonly id: string }) {
   const run = useRoute("runs.get", { id });
   const claims = useRoute("runs.claims", { id, limit: 50 });
   const journal = useJournal(id);
-  useLive([`run:${id}`], (patch) => {
+  // Entries after those that were read first; the topic stays the same while more arrive.
+  useLive(journal.readTo === null ? [] : [`run:${id}@${journal.readTo}`], (patch) => {
     if (patch.kind !== "run") return;
     const moved = run.data !== null && (run.data.epoch !== patch.run.epoch || run.data.state !== patch.run.state);
     run.change((data) => ({ ...data, ...patch.run }));

@@ -27,15 +27,18 @@ export default function RunsPage() {
   const [current, setCurrent] = useState(-1);
   rememberList(rows.map(({ id }) => id));
 
+  const known = new Set(rows.map(({ id }) => id));
   const shown = rows.slice(0, 200).map(({ id }) => id);
-  useLive([`rows:${shown.join(",")}`], (patch) => {
+  useLive(shown.length === 0 ? [] : [`rows:${shown.join("+")}`], (patch) => {
     if (patch.kind !== "rows") return;
     const fresh = new Map(patch.rows.map((row) => [row.id, row]));
     list.change((data) => ({ ...data, rows: data.rows.map((row) => fresh.get(row.id) ?? row) }));
     older.change((row) => fresh.get(row.id) ?? row);
   });
-  useLive(["newest"], (patch) => {
-    if (patch.kind === "newest") setNewer((n) => n + patch.ids.filter((id) => !shown.includes(id)).length);
+  // The stream reports the newest of all runs: of a narrowed list it does not say which of them fit.
+  const narrowed = Object.keys(filter).length > 0;
+  useLive(narrowed || list.data === null ? [] : ["newest"], (patch) => {
+    if (patch.kind === "newest") setNewer(patch.ids.filter((id) => !known.has(id)).length);
   });
   const showNewer = () => {
     setNewer(0);

@@ -2,16 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-
-export interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly kind: "text" | "json" | "choice" | "check" | "number";
-  readonly value?: string;
-  readonly choices?: readonly string[];
-  readonly required?: boolean;
-  readonly help?: string;
-}
+import type { Field } from "../draw/field.js";
 
 export interface Question {
   readonly title: string;

@@ -36,7 +36,7 @@ export function Rows<Row>({ rows, columns, id, to }: RowsProps<Row>) {
           <tr>
             {columns.map(({ title, class: extra }) => (
               <th key={title} class={extra}>
-                {title}
+                {title === "" ? <span class="sr">Verbs</span> : title}
               </th>
             ))}
           </tr>

@@ -93,7 +93,7 @@ function StreamState() {
   );
 }
 
-/** Finds a run by the beginning of its id, or a program by name; a key needs its program: `order key:o-17`. */
+/** Finds a run by the beginning of its id, or a program by its name. */
 function Search() {
   const [found, setFound] = useState<readonly RunRow[] | null>(null);
   const [said, setSaid] = useState("");
@@ -124,8 +124,8 @@ function Search() {
         id="search"
         name="q"
         type="search"
-        placeholder="Run id, program, or program and key"
-        aria-label="Search runs, keys and programs"
+        placeholder="Run id or program"
+        aria-label="Search runs and programs"
         autocomplete="off"
         onInput={close}
       />
@@ -146,8 +146,6 @@ function Search() {
 
 async function search(text: string): Promise<readonly RunRow[] | null> {
   if (/^[0-9a-f-]{8,36}$/i.test(text)) return (await call("runs.find", { id: text.toLowerCase() })).rows;
-  const [program, key] = text.split(/\s+/, 2) as [string, string?];
-  if (key !== undefined) return (await call("runs.find", { program, key })).rows;
   const { rows } = await call("programs.list", {});
   const fits = rows.filter(({ name }) => name.includes(text));
   if (fits.length === 0) return [];
