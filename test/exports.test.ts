@@ -19,6 +19,7 @@ const MOST_VALUES: Readonly<Record<string, number>> = {
   "./postgres": 10,
   "./memory": 10,
   "./embedded": 10,
+  "./admin": 10,
   "./testing": 10,
   "./compat": 10,
 };

@@ -1,6 +1,6 @@
 // The types of the admin API for its clients: input and output of every route, errors, and the events of the stream.
 
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Permission } from "./permission.js";
 import type { ROUTES } from "./routes/index.js";
 import type { liveEvents } from "./routes/live.js";

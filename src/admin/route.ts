@@ -1,6 +1,6 @@
 // One route as a value: method, path, permission, input and output. Router, checks, OpenAPI document and client types come from it.
 
-import { z } from "zod";
+import * as z from "zod";
 import type { Permission } from "./permission.js";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";

@@ -41,6 +41,12 @@ export function uuidv7(wallNow: () => number, drawBytes: (size: number) => Uint8
   };
 }
 
+/** The lowest id that is made at this time. */
+export function lowestId(ms: number): string {
+  const hex = Math.floor(ms).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function isUuid(text: unknown): text is string {

@@ -6,7 +6,7 @@ const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
   ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
-  ...(["cleanups", "misfits"] as const),
+  ...(["cleanups", "misfits", "audit", "tokens"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -41,6 +41,8 @@ export function copyTables(tables: Tables): Kept {
     instances: new Map(tables.instances),
     instanceEvents: copyMap(tables.instanceEvents, (log) => [...log]),
     timers: new Map(tables.timers),
+    audit: new Map(tables.audit),
+    tokens: new Map(tables.tokens),
   };
 }
 

@@ -4,6 +4,7 @@
 
 import { inBatches } from "../kernel/chunk.js";
 import type { World } from "../kernel/world.js";
+import { auditedCall } from "./audited-call.js";
 import { callLane } from "./call-lane.js";
 import { commitChecker } from "./check/claim/commit.js";
 import type { Problem } from "./check/value.js";
@@ -58,8 +59,10 @@ function withItems({ each, batch, tx }: AnyOperation, call: Call, world: World |
   return (items, ...rest) => {
     const own = tx ? (rest[0] as { tx?: Transaction } | undefined)?.tx : undefined;
     // Only the list: options without a transaction say nothing.
-    if (tx && own === undefined) return gathered(items as readonly unknown[]);
-    if (rest.length === 0) return gathered(items as readonly unknown[]);
+    // An audited change is sent alone: its statement writes its audit row.
+    const sent = auditedCall() ? plain : gathered;
+    if (tx && own === undefined) return sent(items as readonly unknown[]);
+    if (rest.length === 0) return sent(items as readonly unknown[]);
     // Nothing of a caller's transaction can be sent again once a statement of it has failed.
     return send(rest, own === undefined)(items as readonly unknown[]);
   };

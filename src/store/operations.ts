@@ -1,5 +1,6 @@
 // All operations of the store in one table. The compiler requires a line for each new operation of the contract.
 
+import { AUDIT_OPERATIONS, TOKEN_OPERATIONS } from "./check/audit/audit-operations.js";
 import { CLAIM_OPERATIONS } from "./check/claim/claim-operations.js";
 import { checkClean } from "./check/cleanup.js";
 import { DEFINITION_OPERATIONS } from "./check/definition/definition-operations.js";
@@ -15,6 +16,7 @@ import { SCHEDULE_OPERATIONS } from "./check/schedule/schedule-operations.js";
 import { TASK_OPERATIONS } from "./check/task/task-operations.js";
 import { TIMEOUT_OPERATIONS } from "./check/timeout/timeout-operations.js";
 import { checkLimit } from "./check/value.js";
+import { VIEW_OPERATIONS } from "./check/view/view-operations.js";
 import type { Store } from "./contract/store.js";
 import { type AnyOperation, CHANGES, type Method, type OperationName, type StoreOperations } from "./operation.js";
 
@@ -31,6 +33,9 @@ export const OPERATIONS = {
   definitions: DEFINITION_OPERATIONS,
   timeouts: TIMEOUT_OPERATIONS,
   machines: MACHINE_OPERATIONS,
+  views: VIEW_OPERATIONS,
+  audit: AUDIT_OPERATIONS,
+  tokens: TOKEN_OPERATIONS,
   attend: { ...CHANGES, changes: "the presence of a node", callsBack: true },
   housekeep: { ...CHANGES, changes: "a node's last sign of life", repeated: false },
   reclaim: {

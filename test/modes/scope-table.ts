@@ -45,6 +45,15 @@ const complete = (b: Place) =>
     effects: [{ kind: "complete", output: json("done") } as const],
   }));
 
+const auditRow = (b: Place) => {
+  const nothing = { before: null, after: null, note: null, request: null };
+  return { id: b.id(), env: b.env, by: "me", via: "test", action: "runs.cancel", object: "run", ...nothing };
+};
+const token = (b: Place) => {
+  const id = b.id();
+  return { id, hash: id, name: "t", may: ["see"], envs: [b.env], groups: null, by: "me", expiresInMs: null };
+};
+
 export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.groupIds": line("env", groupIds),
   "runs.declare": line("id", (store, b) =>
@@ -237,6 +246,23 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "machines.retryTimers": line("id", (store, b) => store.machines.retryTimers(b.instance)),
   "machines.list": line("env", (store, { env }) => store.machines.list({ env }, { limit: MOST })),
   "machines.prune": line("env", (store, b) => store.machines.prune(old(b))),
+  "views.runs": line("id", (store, b) => store.views.runs([b.any()])),
+  "views.count": line("env", (store, { env }) => store.views.count({ env }, MOST)),
+  "views.outline": line("id", (store, b) => store.views.outline([{ runId: b.any(), limit: MOST }])),
+  "views.questions": line("env", (store, { env }) => store.views.questions({ env, limit: MOST })),
+  "views.takeovers": line("env", (store, { env }) => store.views.takeovers({ env, limit: MOST })),
+  "views.leases": line("env", (store, { env }) => store.views.leases({ env, limit: MOST })),
+  "views.timers": line("env", async (store, { env }) =>
+    Promise.all((["pending", "dead"] as const).map((state) => store.views.timers({ env, state, limit: MOST }))),
+  ),
+  "views.limits": line("env", (store, { env }) => store.views.limits({ env, limit: MOST })),
+  "audit.record": line("env", (store, b) => store.audit.record(auditRow(b), async () => true)),
+  "audit.list": line("env", (store, { env }) => store.audit.list({ env }, { limit: MOST })),
+  // Tokens belong to the database: their rows name the envs that they open.
+  "tokens.create": line("id", (store, b) => store.tokens.create(token(b))),
+  "tokens.use": line("id", (store) => store.tokens.use("hash")),
+  "tokens.list": line("neutral", (store) => store.tokens.list()),
+  "tokens.revoke": line("id", (store, b) => store.tokens.revoke(b.id())),
   attend: line("id", null),
   // The most impatient witness there is.
   housekeep: line("env", (store, { env, node }) => store.housekeep({ env, incarnation: node, ...IMPATIENT })),

@@ -1,6 +1,6 @@
 // Routes of approvals and dead letters: what people have to look at.
 
-import { z } from "zod";
+import * as z from "zod";
 import { counted, env, id, json, limit, many, name, note, outcome, pageOf, route, time } from "../route.js";
 
 const approvalRow = z.object({

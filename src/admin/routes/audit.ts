@@ -1,6 +1,6 @@
 // Routes of the audit and of tokens.
 
-import { z } from "zod";
+import * as z from "zod";
 import { PERMISSIONS } from "../permission.js";
 import { env, id, instant, json, limit, name, note, outcome, pageOf, route, time } from "../route.js";
 

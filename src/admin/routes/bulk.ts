@@ -1,6 +1,6 @@
 // Routes of bulk actions: a preview with a digest, then steps that carry it. What was shown is what is done.
 
-import { z } from "zod";
+import * as z from "zod";
 import { counted, id, note, outcome, route } from "../route.js";
 import { runFilter, runRow } from "./runs.js";
 

@@ -1,6 +1,6 @@
 // Routes of named leases.
 
-import { z } from "zod";
+import * as z from "zod";
 import { env, limit, name, pageOf, route, time } from "../route.js";
 
 export const LEASE_ROUTES = {

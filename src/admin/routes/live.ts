@@ -1,12 +1,12 @@
 // Routes of live updates: one stream per browser, topics that change while it is open.
 
-import { z } from "zod";
-import { env, id, many, name, outcome, route, time } from "../route.js";
+import * as z from "zod";
+import { env, id, many, outcome, route, time } from "../route.js";
 import { nodeRow } from "./nodes.js";
 import { outlineEntry, runRow } from "./runs.js";
 
 /**
- * `run:<id>`: new journal entries of a run. `rows:<id>,<id>`: the state of listed runs. `newest`: ids of runs that are newer than
+ * `run:<id>` or `run:<id>@41`: a run with its entries after 41. `rows:<id>+<id>`: the state of listed runs. `newest`: ids of runs that are newer than
  * the stream. `nodes`: the list of nodes. `inbox`: the number of open approvals.
  */
 export const topic = z.string().min(1).max(8000);
@@ -31,7 +31,7 @@ export const LIVE_ROUTES = {
     path: "/live",
     may: ["see"],
     says: "Opens a stream of server-sent events for these topics.",
-    input: z.strictObject({ env, topics: many(topic).optional(), topic: many(name).optional() }),
+    input: z.strictObject({ env, topics: many(topic).default([]) }),
     output: z.unknown(),
     streams: true,
   }),

@@ -1,6 +1,6 @@
 // Routes of state machines: instances, their events and timers.
 
-import { z } from "zod";
+import * as z from "zod";
 import { INSTANCE_STATUSES } from "../../store/contract/machine/machines.js";
 import { env, json, limit, many, name, note, outcome, pageOf, route, time } from "../route.js";
 

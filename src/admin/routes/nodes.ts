@@ -1,6 +1,6 @@
 // Routes of nodes: list, one, what they hold, takeovers; mode, override, drain.
 
-import { z } from "zod";
+import * as z from "zod";
 import { NODE_MODES } from "../../kernel/node-mode.js";
 import { env, flag, limit, name, note, pageOf, route, time } from "../route.js";
 import { holder, runRow } from "./runs.js";

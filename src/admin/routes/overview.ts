@@ -1,6 +1,6 @@
 // Routes of the first page and of the doctor: figures, what needs attention, findings.
 
-import { z } from "zod";
+import * as z from "zod";
 import { counted, env, route, time } from "../route.js";
 import { queueRow } from "./queues.js";
 

@@ -1,6 +1,6 @@
 // Routes of programs and of definitions, the programs that are data.
 
-import { z } from "zod";
+import * as z from "zod";
 import { DEFINITION_KINDS } from "../../store/contract/definition/definitions.js";
 import { env, json, name, note, outcome, route, time } from "../route.js";
 

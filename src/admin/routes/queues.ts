@@ -1,6 +1,6 @@
 // Routes of queues, limits and breakers, and how many slots waiting work would fill.
 
-import { z } from "zod";
+import * as z from "zod";
 import { RUN_STATES } from "../../kernel/run/run-state.js";
 import { env, limit, name, note, outcome, pageOf, route, time } from "../route.js";
 

@@ -1,6 +1,6 @@
 // Routes that change runs. Each is written to the audit in the transaction of its change.
 
-import { z } from "zod";
+import * as z from "zod";
 import { env, id, json, name, note, outcome, route, time } from "../route.js";
 
 const stopped = outcome.extend({
@@ -41,7 +41,7 @@ export const RUN_VERB_ROUTES = {
   "runs.decide": route({
     method: "POST",
     path: "/runs/:id/decide",
-    may: ["approve", "operate"],
+    may: ["approve"],
     says: "Decides an approval. Only the first decision counts.",
     input: z.strictObject({
       id,

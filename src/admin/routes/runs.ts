@@ -1,6 +1,6 @@
 // Routes that read runs: list, one, journal, payloads, inbox, tasks, claims.
 
-import { z } from "zod";
+import * as z from "zod";
 import { RUN_STATES } from "../../kernel/run/run-state.js";
 import { counted, env, flag, id, instant, json, limit, many, name, pageOf, route, time } from "../route.js";
 
@@ -115,13 +115,8 @@ export const RUN_ROUTES = {
     method: "GET",
     path: "/runs/find",
     may: ["see"],
-    says: "Finds runs by the beginning of an id (from 8 characters) or by a program's key.",
-    input: z.strictObject({
-      env,
-      id: z.string().min(8).max(36).optional(),
-      program: name.optional(),
-      key: name.optional(),
-    }),
+    says: "Finds runs by the beginning of an id, from 8 characters.",
+    input: z.strictObject({ env, id: z.string().min(8).max(36) }),
     output: z.object({ rows: z.array(runRow) }),
   }),
   "runs.get": route({

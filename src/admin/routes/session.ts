@@ -1,6 +1,6 @@
 // Routes about the caller and the server: who am I, which envs there are, what this server offers.
 
-import { z } from "zod";
+import * as z from "zod";
 import { PERMISSIONS } from "../permission.js";
 import { route, time } from "../route.js";
 

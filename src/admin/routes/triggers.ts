@@ -1,6 +1,6 @@
 // Routes of schedules, subscriptions and events: what starts runs without a call.
 
-import { z } from "zod";
+import * as z from "zod";
 import { env, json, name, note, outcome, route, time } from "../route.js";
 
 const scheduleRow = z.object({

@@ -3,6 +3,7 @@
 import { RUN_STATES, type RunState } from "../../kernel/run/run-state.js";
 import type { RunFilter } from "../contract/run/runs.js";
 import {
+  type Check,
   checkDelay,
   checkInteger,
   checkLimit,
@@ -15,6 +16,9 @@ import {
 } from "./value.js";
 
 const LONGEST_PAGE = 1000;
+/** The time in an id has 48 bits. */
+const LATEST_MS = 2 ** 48 - 1;
+const checkInstant: Check = (path, value) => checkInteger(path, value, 0, LATEST_MS);
 
 export function checkFilter(filter: RunFilter): Problem {
   return (
@@ -23,6 +27,9 @@ export function checkFilter(filter: RunFilter): Problem {
     optional(checkText)("filter.stack", filter.stack) ??
     optional(checkText)("filter.program", filter.program) ??
     optional(checkText)("filter.queue", filter.queue) ??
+    optional(checkInstant)("filter.from", filter.from) ??
+    optional(checkInstant)("filter.to", filter.to) ??
+    optional(checkUuid)("filter.owner", filter.owner) ??
     (filter.states === undefined ? null : checkStates(filter.states))
   );
 }

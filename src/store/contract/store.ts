@@ -14,6 +14,8 @@
 //
 // Two stores implement this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` tests any other.
 
+import type { AuditStore } from "./audit/audit.js";
+import type { TokenStore } from "./audit/tokens.js";
 import type { Cleaned, CleanRound } from "./cleanup.js";
 import type { DefinitionStore } from "./definition/definitions.js";
 import type { EventStore } from "./event/events.js";
@@ -29,6 +31,7 @@ import type { NodeStore } from "./node/nodes.js";
 import type { Reclaimed, RunStore } from "./run/runs.js";
 import type { ScheduleStore } from "./schedule/schedules.js";
 import type { TimeoutTable } from "./timeout/timeouts.js";
+import type { ViewStore } from "./view/views.js";
 
 export interface Store {
   readonly runs: RunStore;
@@ -43,6 +46,9 @@ export interface Store {
   readonly definitions: DefinitionStore;
   readonly timeouts: TimeoutTable;
   readonly machines: MachineStore;
+  readonly views: ViewStore;
+  readonly audit: AuditStore;
+  readonly tokens: TokenStore;
   /** From now on until the node leaves: wakes it, and tracks its presence where the store can. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Records a sign of life, returns which nodes are missing and what is to be done. Not repeated after a failure: the caller has a next round. */

@@ -5,6 +5,8 @@ import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
 import type { Store } from "../contract/store.js";
+import { memoryAudit } from "./audit/audit.js";
+import { memoryTokens } from "./audit/tokens.js";
 import { cleanUp } from "./clean-up.js";
 import { memoryDefinitions } from "./definition/definitions.js";
 import { memoryEvents } from "./event/events.js";
@@ -25,6 +27,7 @@ import { rememberStore } from "./table/open-stores.js";
 import { newTables, type Tables } from "./table/tables.js";
 import { tablesSeenBy } from "./table/transaction.js";
 import { memoryTimeouts } from "./timeout/timeouts.js";
+import { memoryViews } from "./view/views.js";
 
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
 export function memoryStore(options: { readonly world?: World } = {}): Store {
@@ -65,11 +68,16 @@ function storeOn(tables: Tables, world: World): Store {
 }
 
 /** Operations that make no run claimable, so that no node has to be notified. */
-function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts" | "cleanUp"> {
+function quietParts(
+  tables: Tables,
+): Pick<Store, "leases" | "breakers" | "timeouts" | "views" | "audit" | "tokens" | "cleanUp"> {
   return {
     leases: memoryLeases(tables),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
+    views: memoryViews(tables),
+    audit: memoryAudit(tables),
+    tokens: memoryTokens(tables),
     cleanUp: async (round) => cleanUp(tables, round),
   };
 }

@@ -8,6 +8,8 @@ import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
 import type { Attendee } from "../contract/node/attend.js";
 import type { Store } from "../contract/store.js";
+import { auditStore } from "./audit/audit.js";
+import { tokenStore } from "./audit/tokens.js";
 import { reclaim } from "./claim/reclaim.js";
 import { cleanUp } from "./clean-up.js";
 import { Database } from "./connection/database.js";
@@ -32,6 +34,7 @@ import { runStore } from "./run/runs.js";
 import { scheduleStore } from "./schedule/schedules.js";
 import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
+import { viewStore } from "./view/views.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default `holdfast`. */
@@ -91,6 +94,9 @@ export function openPostgres(
     definitions: definitionStore(db, wakes),
     timeouts: timeoutTable(db, timeoutWakes),
     machines: machineStore(db, groups, wakes),
+    views: viewStore(db),
+    audit: auditStore(db),
+    tokens: tokenStore(db),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
     cleanUp: (round) => cleanUp(db, round),

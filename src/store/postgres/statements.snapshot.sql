@@ -2158,6 +2158,10 @@ where g.env = $1
   and g.queue = $4
   and r.archived_at is null
   and r.state in ('waiting', 'running')
+  and r.id >= $5::uuid
+  and r.id < $6::uuid
+  and r.owner = $7::uuid
+  and r.state = 'running'
 group by 1;
 
 -- count_runs, troubled · run/list-runs.ts
@@ -2184,6 +2188,95 @@ from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 where g.env = $1 and r.archived_at is not null
 group by 1;
+
+-- count_some_runs, of all states · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id and g.env = $1 and r.archived_at is null
+    limit $2
+  ) r
+  limit $2
+) x;
+
+-- count_some_runs, with every condition · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and g.stack = $2
+      and g.program = $3
+      and g.queue = $4
+      and r.archived_at is null
+      and r.state in ('waiting', 'running')
+      and r.id >= $5::uuid
+      and r.id < $6::uuid
+      and r.owner = $7::uuid
+      and r.state = 'running'
+    limit $8
+  ) r
+  limit $8
+) x;
+
+-- count_some_runs, troubled · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and r.archived_at is null
+      and r.state in ('failed', 'dead')
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+    limit $2
+  ) r
+  limit $2
+) x;
+
+-- count_some_runs, archived · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and r.archived_at is not null
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 2
+      and r.ended_at is not null
+    limit $2
+  ) r
+  limit $2
+) x;
 
 -- create_instances · machine/machine-sql.ts
 -- Creates instances of state machines with their first events, timers and effects.
@@ -2279,6 +2372,32 @@ j as (
 )
 select key
 from ok;
+
+-- create_token · audit/tokens.ts
+-- Stores a token by its hash.
+with n as materialized (select clock_timestamp() as now),
+made as (
+  insert into "holdfast".tokens as t (id, hash, name, may, envs, groups, created_by, created_at, expires_at)
+  select $1::uuid, $2, $3, $4::text[], $5::text[], $6::text[], $7, n.now,
+    n.now + ($8::float8) * interval '1 millisecond'
+  from n
+  on conflict (id) do nothing
+  returning t.*
+)
+select t.id, t.name, t.may, t.envs, t.groups, t.created_by as by,
+  floor(extract(epoch from t.created_at) * 1000)::float8 as created_at,
+  floor(extract(epoch from t.expires_at) * 1000)::float8 as expires_at,
+  floor(extract(epoch from t.last_used_at) * 1000)::float8 as last_used_at,
+  floor(extract(epoch from t.revoked_at) * 1000)::float8 as revoked_at
+from made t
+union all
+select t.id, t.name, t.may, t.envs, t.groups, t.created_by as by,
+  floor(extract(epoch from t.created_at) * 1000)::float8 as created_at,
+  floor(extract(epoch from t.expires_at) * 1000)::float8 as expires_at,
+  floor(extract(epoch from t.last_used_at) * 1000)::float8 as last_used_at,
+  floor(extract(epoch from t.revoked_at) * 1000)::float8 as revoked_at
+from "holdfast".tokens t
+where t.id = $1::uuid;
 
 -- dead_timeouts · timeout/timeouts.ts
 -- Lists timeouts that were given up.
@@ -3108,6 +3227,50 @@ cross join lateral (
 ) k
 where r.id = $1;
 
+-- get_runs · view/views.ts
+-- Reads several runs, with the clock.
+with t as materialized (select clock_timestamp() as now)
+select floor(extract(epoch from t.now) * 1000)::float8 as now, x.*
+from t
+left join lateral (
+  select w.ord::int, r.*
+  from unnest((select $1::uuid[])) with ordinality as w (id, ord)
+  cross join lateral (
+    select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
+      floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
+      floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
+      floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
+      r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
+      k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
+      floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
+      floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+    from "holdfast".runs r
+    join "holdfast".claim_groups g on g.id = r.claim_group
+    left join lateral (
+      select json_build_object(
+        'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy',
+          f.taken_by, 'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+      ) as deferred
+      from "holdfast".deferred_runs f
+      where f.run_id = r.id
+      limit 1
+    ) f on true
+    left join lateral (
+      select json_build_object(
+        'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+      ) as misfit
+      where r.misfits is not null
+    ) x on true
+    cross join lateral (
+      select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+      from "holdfast".reclaimed_claims k
+      where k.run_id = r.id
+    ) k
+    where r.id = w.id
+    limit 1
+  ) r
+) x on true;
+
 -- get_timeout · timeout/timeouts.ts
 -- Reads the timeout of an instance.
 select o.env, o.scope, o.instance, o.generation, o.state, o.sequence,
@@ -3710,6 +3873,49 @@ update "holdfast".runs r
 set counts = false
 where r.id = any (array (select id from l)) and r.counts and r.parent_id = any ($1::uuid[]);
 
+-- list_audit, of an env · audit/audit.ts
+-- Lists a page of audit rows, the newest first.
+select a.id, floor(extract(epoch from a.at) * 1000)::float8 as at, a.env, a.by, a.via, a.action, a.object,
+  a.before, a.after, a.note, a.request
+from "holdfast".audit a
+where a.env = $1
+order by a.id desc
+limit $2;
+
+-- list_audit, with every condition · audit/audit.ts
+-- Lists a page of audit rows, the newest first.
+select a.id, floor(extract(epoch from a.at) * 1000)::float8 as at, a.env, a.by, a.via, a.action, a.object,
+  a.before, a.after, a.note, a.request
+from "holdfast".audit a
+where a.env = $1 and a.by = $2 and a.action = $3 and a.object = $4 and a.id < $5::uuid
+order by a.id desc
+limit $6;
+
+-- list_dead_timers · view/lists.ts
+-- Lists dead timers.
+select x.id, x.instance, x.generation, x.kind, x.name,
+  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
+  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
+  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
+  i.id as instance_id
+from "holdfast".claim_groups g
+cross join lateral (
+  select x.*
+  from "holdfast".timers x
+  where x.claim_group = g.id
+    and x.state = 'dead'
+    and (
+      $2::bigint is null
+        or (x.try_at, x.id) > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
+    )
+  order by x.try_at, x.id
+  limit $4
+) x
+cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
+where g.env = $1
+order by x.try_at, x.id
+limit $4;
+
 -- list_definitions · definition/definitions.ts
 -- Lists definitions, with their bodies if the revision has changed.
 with mine as materialized (select * from "holdfast".definitions where env = $1),
@@ -3771,6 +3977,75 @@ where g.env = $3 and g.stack = $6 and g.program = $7
 order by i.made_at desc, i.key desc
 limit $2;
 
+-- list_leases · view/lists.ts
+-- Lists named leases by key.
+with t as materialized (select clock_timestamp() as now)
+select l.env, l.key, l.owner, l.epoch, l.attempt, l.detail,
+  case
+    when l.state = 'claimed' and l.lease_until <= (select now from t) then 'expired'
+    else l.state end as state,
+  floor(extract(epoch from l.lease_until) * 1000)::float8 as lease_until,
+  floor(extract(epoch from l.acquired_at) * 1000)::float8 as acquired_at,
+  floor(extract(epoch from l.finished_at) * 1000)::float8 as finished_at
+from "holdfast".leases l
+where l.env = $1 and l.key > $2 and l.key >= $3 and starts_with(l.key, $3)
+order by l.key
+limit $4;
+
+-- list_limits · view/views.ts
+-- Lists limits with the runs that hold and wait.
+with recursive keys as (
+  select least(
+    (
+      select l.key
+      from "holdfast".run_limits l
+      where l.state = 'waits' and l.key > $2::text collate "C"
+      order by l.key
+      limit 1
+    ),
+      (
+        select l.key
+        from "holdfast".run_limits l
+        where l.state = 'granted' and l.key > $2::text collate "C"
+        order by l.key
+        limit 1
+      )
+  ) as key,
+    1 as n
+  union all
+  select least(
+    (
+      select l.key
+      from "holdfast".run_limits l
+      where l.state = 'waits' and l.key > k.key
+      order by l.key
+      limit 1
+    ),
+      (
+        select l.key
+        from "holdfast".run_limits l
+        where l.state = 'granted' and l.key > k.key
+        order by l.key
+        limit 1
+      )
+  ),
+    k.n + 1
+  from keys k
+  where k.n < $3 and starts_with(k.key, $1)
+)
+select k.key,
+  (
+    select count(*)::int
+    from (select from "holdfast".run_limits l where l.state = 'granted' and l.key = k.key limit 1000) x
+  ) as granted,
+  (
+    select count(*)::int
+    from (select from "holdfast".run_limits l where l.state = 'waits' and l.key = k.key limit 1000) x
+  ) as waiting
+from keys k
+where starts_with(k.key, $1)
+order by k.n;
+
 -- list_nodes · node/nodes.ts
 -- Lists nodes with their mode, groups and number of runs.
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build,
@@ -3818,6 +4093,31 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build,
 from "holdfast".nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
 order by n.started_at desc, n.incarnation;
+
+-- list_pending_timers · view/lists.ts
+-- Lists pending timers by their next attempt.
+select x.id, x.instance, x.generation, x.kind, x.name,
+  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
+  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
+  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
+  i.id as instance_id
+from "holdfast".claim_groups g
+cross join lateral (
+  select x.*
+  from "holdfast".timers x
+  where x.claim_group = g.id
+    and x.state = 'pending'
+    and (
+      $2::bigint is null
+        or (x.try_at, x.id) > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
+    )
+  order by x.try_at, x.id
+  limit $4
+) x
+cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
+where g.env = $1
+order by x.try_at, x.id
+limit $4;
 
 -- list_queues · limit/queues.ts
 -- Lists queues with the number of runs in each state.
@@ -3964,9 +4264,13 @@ where g.env = $1
   and g.queue = $4
   and r.archived_at is null
   and r.state in ('waiting', 'running')
-  and r.id < $5
+  and r.id >= $5::uuid
+  and r.id < $6::uuid
+  and r.owner = $7::uuid
+  and r.state = 'running'
+  and r.id < $8
 order by r.id desc
-limit $6;
+limit $9;
 
 -- list_runs, few troubled · run/list-runs.ts
 -- Lists a page of runs, the newest first.
@@ -4081,6 +4385,43 @@ select env, id, scope, stack, event, program, queue, version, filters, subject, 
 from "holdfast".subscriptions
 where env = $1
 order by id;
+
+-- list_takeovers · view/histories.ts
+-- Lists reclaimed claims, the newest first.
+select k.run_id, g.program, k.epoch, floor(extract(epoch from k.at) * 1000)::float8 as at,
+  (extract(epoch from k.at) * 1000000)::bigint as at_us, k.outcome,
+  (
+    select json_build_object('incarnation', k.owner, 'identity', max(n.identity), 'name', max(n.name))
+    from "holdfast".nodes n
+    where n.incarnation = k.owner having k.owner is not null
+  ) as holder,
+  (
+    select json_build_object('incarnation', k.by, 'identity', max(n.identity), 'name', max(n.name))
+    from "holdfast".nodes n
+    where n.incarnation = k.by having k.by is not null
+  ) as by
+from "holdfast".reclaimed_claims k
+cross join lateral (select r.claim_group from "holdfast".runs r where r.id = k.run_id limit 1) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and (
+    $2::bigint is null
+      or (k.at, k.run_id, k.epoch) < (
+        timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid, $4::bigint
+      )
+  )
+order by k.at desc, k.run_id desc, k.epoch desc
+limit $5;
+
+-- list_tokens · audit/tokens.ts
+-- Lists tokens, the newest first.
+select t.id, t.name, t.may, t.envs, t.groups, t.created_by as by,
+  floor(extract(epoch from t.created_at) * 1000)::float8 as created_at,
+  floor(extract(epoch from t.expires_at) * 1000)::float8 as expires_at,
+  floor(extract(epoch from t.last_used_at) * 1000)::float8 as last_used_at,
+  floor(extract(epoch from t.revoked_at) * 1000)::float8 as revoked_at
+from "holdfast".tokens t
+order by t.created_at desc, t.id desc;
 
 -- load_instances · machine/machines.ts
 -- Reads instances with their snapshots.
@@ -4253,6 +4594,66 @@ where h.env = $1
       and (g.version = h.version::text or (g.version = '' and g.program <> all (coalesce(c.programs, '{}'))))
   )
 order by h.kind collate "C", h.name collate "C", h.version;
+
+-- open_questions · view/histories.ts
+-- Lists the approvals that runs of an env ask for and that are not decided.
+select j.run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
+  floor(extract(epoch from j.at) * 1000)::float8 as at
+from "holdfast".journal j
+cross join lateral (
+  select r.claim_group, r.base_seq
+  from "holdfast".runs r
+  where r.id = j.run_id
+    and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+    and j.seq > r.base_seq
+  limit 1
+) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+cross join lateral (
+  select 'wait:' || j.name || ':' || j.key || case
+    when r.base_seq = 0 then ''
+    else '@' || r.base_seq end as wait_key
+) k
+where j.kind = 'approval.begun'
+  and g.env = $1
+  and ($2::uuid is null or (j.run_id, j.seq) < ($2::uuid, $3::bigint))
+  and not exists (select from "holdfast".inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+  and not exists (
+    select
+    from "holdfast".journal t
+    where t.run_id = j.run_id
+      and t.seq > j.seq
+      and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+  )
+order by j.run_id desc, j.seq desc
+limit $4;
+
+-- outline_journals · view/histories.ts
+-- Reads journals without payloads, together with the states of their runs.
+select w.ord::int, r.state, r.seq as run_seq, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+  j.bytes, j.at
+from unnest(
+  (select $1::uuid[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::bigint[]),
+    (select $5::bool[])
+) with ordinality as w (run_id, after_seq, before_seq, most, backwards, ord)
+cross join lateral (
+  select r.state, r.seq, r.base_seq, coalesce(w.after_seq, r.base_seq) as low,
+    least(w.before_seq - 1, r.seq) as high
+  from "holdfast".runs r
+  where r.id = w.run_id
+  limit 1
+) r
+left join lateral (
+  select j.seq, j.epoch, j.kind, j.name, j.key, j.codec, octet_length(j.data) as bytes,
+    floor(extract(epoch from j.at) * 1000)::float8 as at
+  from "holdfast".journal j
+  where j.run_id = w.run_id and j.seq > case
+    when w.backwards then greatest(r.low, r.high - w.most)
+    else r.low end and j.seq <= case
+    when w.backwards then r.high
+    else least(r.high, r.low + w.most) end
+) j on true
+order by w.ord, j.seq;
 
 -- owns_lease · lease/leases.ts
 -- Checks that a token still holds a lease.
@@ -6759,6 +7160,13 @@ from (
 cross join lateral (select program from "holdfast".claim_groups g where g.id = x.claim_group limit 1) g
 order by x.id;
 
+-- revoke_token · audit/tokens.ts
+-- Revokes a token.
+update "holdfast".tokens
+set revoked_at = coalesce(revoked_at, clock_timestamp())
+where id = $1::uuid
+returning id;
+
 -- save_definition · definition/definitions.ts
 -- Saves a definition over the version that the caller read.
 with saved as (
@@ -7204,6 +7612,28 @@ where g.env = $1
   )
 order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C";
 
+-- use_token · audit/tokens.ts
+-- Finds a valid token and notes its use.
+with n as materialized (select clock_timestamp() as now),
+found as materialized (
+  select t.*
+  from "holdfast".tokens t, n
+  where t.hash = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > n.now)
+),
+noted as (
+  update "holdfast".tokens t
+  set last_used_at = n.now
+  from found f, n
+  where t.id = f.id
+    and (t.last_used_at is null or t.last_used_at <= n.now - (60000) * interval '1 millisecond')
+)
+select t.id, t.name, t.may, t.envs, t.groups, t.created_by as by,
+  floor(extract(epoch from t.created_at) * 1000)::float8 as created_at,
+  floor(extract(epoch from t.expires_at) * 1000)::float8 as expires_at,
+  floor(extract(epoch from t.last_used_at) * 1000)::float8 as last_used_at,
+  floor(extract(epoch from t.revoked_at) * 1000)::float8 as revoked_at
+from found t;
+
 -- wake · connection/wake-sender.ts
 -- Wakes nodes that claim from some groups.
 select set_config('synchronous_commit', 'off', true), pg_notify($1, $2);
@@ -7451,3 +7881,17 @@ where r.id = $1;
 -- Withdraws subscriptions that a node no longer has.
 delete from "holdfast".subscribers
 where env = $1 and incarnation = $2::uuid and subscription = any ($3::text[]);
+
+-- write_audit · audit/audited-statement.ts
+-- Writes an audit row.
+with audited as (
+  insert into "holdfast".audit (id, at, env, by, via, action, object, before, after, note, request)
+  values (
+    $1::uuid, clock_timestamp(), $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,
+      $9::text, $10::text
+  )
+  on conflict (id) do nothing
+  returning id
+)
+select
+from audited;

@@ -1,5 +1,6 @@
 // The conformance suite: every case that a store must pass.
 
+import { auditCases } from "./audit/audits.js";
 import type { ConformanceCase } from "./case.js";
 import { claimCases, renewCases } from "./claim/claims.js";
 import { commitCases } from "./claim/commits.js";
@@ -39,6 +40,7 @@ import { childCases } from "./task/children.js";
 import { taskOperationCases } from "./task/task-operations.js";
 import { taskCases } from "./task/tasks.js";
 import { timeoutCases } from "./timeout/timeouts.js";
+import { viewCases } from "./view/views.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
   ...insertCases,
@@ -82,4 +84,6 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...deferredCases,
   ...cleanupCases,
   ...misfitCases,
+  ...viewCases,
+  ...auditCases,
 ];

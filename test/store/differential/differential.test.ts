@@ -9,6 +9,7 @@ import { expectEveryOperation } from "../../harness/recorded-operations.js";
 import { GROUPS } from "./differential-step.js";
 import { Steps } from "./differential-steps.js";
 import { BothStores, type Call } from "./differential-stores.js";
+import { viewCalls } from "./differential-views.js";
 
 const STEPS_PER_SEED = 500;
 const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
@@ -64,6 +65,7 @@ async function between(i: number, where: string): Promise<void> {
     const ids = both.snapshot().runs.map(({ id }) => id);
     calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
     for (const group of GROUPS) calls.push(["limitsOf", (store) => store.runs.limitsOf(group)]);
+    calls.push(...viewCalls(both, i));
   }
   if (part) {
     const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };

@@ -8,6 +8,7 @@ import type { NodeRegistration } from "../../../src/store/contract/node/nodes.js
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
 import type { Store } from "../../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "../scene.js";
+import { auditOperations } from "./unanswered-audit.js";
 import { definitionOperations } from "./unanswered-definitions.js";
 import { machineOperations } from "./unanswered-machines.js";
 import { misfitOperations } from "./unanswered-misfits.js";
@@ -357,6 +358,7 @@ export function operations(): readonly Operation[] {
     ...timeoutOperations(),
     ...taskOperations(),
     ...machineOperations(),
+    ...auditOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.register beside a live one",

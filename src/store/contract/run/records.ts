@@ -57,6 +57,11 @@ export interface RunFilter {
   readonly program?: string;
   readonly queue?: string;
   readonly archived?: boolean;
+  /** By the time in their ids: from (inclusive) and to (exclusive), in ms since 1970. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Held by this incarnation. */
+  readonly owner?: string;
 }
 
 export interface RunPage {

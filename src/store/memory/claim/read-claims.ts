@@ -24,7 +24,7 @@ function drewer(tables: Tables, token: string): string | null {
   return [...tables.nodes.keys()].find((incarnation) => isTokenOf(incarnation, token)) ?? null;
 }
 
-function holderOf(tables: Tables, incarnation: string | null): Holder | null {
+export function holderOf(tables: Tables, incarnation: string | null): Holder | null {
   if (incarnation === null) return null;
   const { identity = null, name = null } = tables.nodes.get(incarnation) ?? {};
   return { incarnation, identity, name };

@@ -59,6 +59,6 @@ function readJournal(
   return { entries, seq, baseSeq };
 }
 
-function journalEntry({ seq, epoch, kind, name, key, payload, atUs }: JournalRow): JournalEntry {
+export function journalEntry({ seq, epoch, kind, name, key, payload, atUs }: JournalRow): JournalEntry {
   return { seq, epoch, kind, name, key, payload: copyPayload(payload), at: toMs(atUs) };
 }

@@ -122,7 +122,7 @@ function leaseOf({ key, owner, epoch, attempt }: LeaseRow, token: string): Lease
 }
 
 /** The token of a finished lease belongs to its finisher; a reclaimed one has none. */
-function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
+export function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
   const expired = row.state === "claimed" && row.leaseUntilUs <= nowUs;
   return {
     ...leaseOf(row, row.token ?? row.finishedToken ?? ""),

@@ -1,5 +1,6 @@
 // Reads runs for people: one, a page of them, or their number per state.
 
+import { lowestId } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
 import { compareText } from "../table/compare-text.js";
@@ -37,15 +38,18 @@ export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<R
   return counts;
 }
 
-function matches(row: RunRow, filter: RunFilter): boolean {
-  const { env, stack, states, program, queue, archived = false } = filter;
+export function matches(row: RunRow, filter: RunFilter): boolean {
+  const { env, stack, states, program, queue, archived = false, from, to, owner } = filter;
   return (
     row.group.env === env &&
     (row.archivedAtUs !== null) === archived &&
     (stack === undefined || row.group.stack === stack) &&
     (states === undefined || states.includes(row.state)) &&
     (program === undefined || row.group.program === program) &&
-    (queue === undefined || row.group.queue === queue)
+    (queue === undefined || row.group.queue === queue) &&
+    ((from ?? null) === null || row.id >= lowestId(from!)) &&
+    ((to ?? null) === null || row.id < lowestId(to!)) &&
+    ((owner ?? null) === null || row.owner === owner)
   );
 }
 

@@ -5,6 +5,8 @@ import type { ModeState } from "../../../kernel/node-mode.js";
 import type { LimitKind, Overflow, RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
+import type { NewAuditRow } from "../../contract/audit/audit.js";
+import type { NewToken } from "../../contract/audit/tokens.js";
 import type { TakenBackAs } from "../../contract/claim/claims.js";
 import type { DefinitionRecord, OlderDefinition } from "../../contract/definition/definitions.js";
 import type { MessageKind } from "../../contract/inbox/inbox.js";
@@ -301,4 +303,17 @@ export interface Presence {
   /** By incarnation: those whose presence lock is held. */
   readonly held: Set<string>;
   serverStartedAtUs: number;
+}
+
+/** Never changed. */
+export interface AuditTableRow extends NewAuditRow {
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface TokenRow extends Omit<NewToken, "expiresInMs"> {
+  readonly createdAtUs: number;
+  readonly expiresAtUs: number | null;
+  readonly lastUsedAtUs: number | null;
+  readonly revokedAtUs: number | null;
 }

@@ -7,6 +7,7 @@ import type { SkippedRun } from "../../contract/node/attend.js";
 import { GroupTable } from "../run/group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
+  AuditTableRow,
   DebounceRow,
   DeferredRow,
   DefinitionRow,
@@ -29,6 +30,7 @@ import type {
   TakenClaimRow,
   TimeoutRow,
   TimerRow,
+  TokenRow,
 } from "./rows.js";
 
 export interface Tables {
@@ -96,6 +98,8 @@ export interface Tables {
   /** By instance, in order. Only appended to. */
   readonly instanceEvents: Map<string, InstanceEventRow[]>;
   readonly timers: Map<string, TimerRow>;
+  readonly audit: Map<string, AuditTableRow>;
+  readonly tokens: Map<string, TokenRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -138,6 +142,8 @@ export function newTables(world: World): Tables {
     instances: new Map(),
     instanceEvents: new Map(),
     timers: new Map(),
+    audit: new Map(),
+    tokens: new Map(),
   };
 }
 

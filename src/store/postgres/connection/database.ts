@@ -6,8 +6,10 @@ import type pg from "pg";
 import { HoldfastError } from "../../../kernel/error.js";
 import { Wakeups } from "../../../kernel/wakeups.js";
 import { sleep, type World } from "../../../kernel/world.js";
+import { auditedCall } from "../../audited-call.js";
 import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
+import { auditedStatement, auditValues, isWriting } from "../audit/audited-statement.js";
 import { arrayLiteral } from "./array-literal.js";
 import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
 import type { Dialect, Query, QueryText, Statement } from "./dialect.js";
@@ -113,8 +115,19 @@ export class Database {
     this.#onNew.add(callback);
   }
 
-  /** Carries out one statement, repeating it while the fault is passing. */
+  /** Carries out one statement, repeating it while the fault is passing. Inside an audited change it also writes the audit row. */
   async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
+    const call = auditedCall();
+    if (!call || !isWriting(statement, this.dialect)) return this.#send<Row>(statement, values, options);
+    const first = await valuesOf(values);
+    const all = async () => [...(await valuesOf(values)), ...auditValues(call.row)];
+    const rows = await this.#send<Row>(auditedStatement(statement, first.length), all, options);
+    // A transaction may be rolled back and repeated: then the row is written again.
+    if (!options.tx) call.written = true;
+    return rows;
+  }
+
+  async #send<Row>(statement: Statement, values: Values, options: RunOptions): Promise<Row[]> {
     const { line = "main", tx, once = false, behind } = options;
     if (tx) return this.#runIn<Row>(tx, statement, await valuesOf(values));
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);

@@ -2,6 +2,7 @@
 // events are in files of their own.
 
 import type { Dialect } from "../connection/dialect.js";
+import { audit } from "./0001-audit.js";
 import { claims } from "./0001-claims.js";
 import { cleanup } from "./0001-cleanup.js";
 import { definitions } from "./0001-definitions.js";
@@ -33,6 +34,7 @@ export const ground = {
       misfits,
       machines,
       cleanup,
+      audit,
     ]
       .map((part) => part(dialect))
       .join(""),
@@ -197,7 +199,7 @@ create index inbox_unread on ${s}.inbox (run_id) where taken_seq is null;
 -- finished_token: the token that completed, failed or released it, so that the same call repeated finds its own effect.
 create table ${s}.leases (
   env             text not null,
-  key             text not null,
+  key             text collate "C" not null,
   state           text not null check (state in ('claimed', 'done', 'failed')),
   owner           text not null,
   epoch           bigint not null,

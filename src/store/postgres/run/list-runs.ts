@@ -1,5 +1,6 @@
 // Reads runs: one, a page of them, or how many there are in each state.
 
+import { lowestId } from "../../../kernel/id.js";
 import { RUN_STATES, type RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
@@ -8,13 +9,13 @@ import { ms } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
 import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
 
-const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
+export const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
   r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from, k.recoveries,
   ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
 
-const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
+export const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
 left join lateral (
   select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
     as deferred
@@ -36,7 +37,7 @@ const getRun = statement(
 select ${COLUMNS} from ${FROM(s)} where r.id = $1`,
 );
 
-interface Row {
+export interface RunRow {
   id: string;
   env: string;
   stack: string;
@@ -76,8 +77,8 @@ interface PageAsked {
   readonly by: "id" | "end" | "any";
 }
 
-const EVERY = { env: "e", stack: "s", program: "p", queue: "q" } as const;
-const FILTERS: Readonly<Record<string, RunFilter>> = {
+const EVERY = { env: "e", stack: "s", program: "p", queue: "q", from: 1, to: 2, owner: "o" } as const;
+export const FILTERS: Readonly<Record<string, RunFilter>> = {
   "of all states": { env: "e" },
   "with every condition": { ...EVERY, states: ["waiting", "running"] },
   troubled: { env: "e", states: ["failed", "dead"] },
@@ -141,7 +142,7 @@ select count(*)::int as n from (
 });
 
 export async function get(db: Database, runId: string): Promise<RunRecord | null> {
-  const [row] = await db.run<Row>(getRun, [runId]);
+  const [row] = await db.run<RunRow>(getRun, [runId]);
   return row ? recordOf(row) : null;
 }
 
@@ -151,7 +152,7 @@ export async function list(
   page: { limit: number; before?: string },
 ): Promise<RunPage> {
   const { limit } = page;
-  const rows = await db.runQuery<Row, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
+  const rows = await db.runQuery<RunRow, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
   const runs = rows.slice(0, limit).map(recordOf);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
 }
@@ -166,6 +167,7 @@ const FEW = 2000;
 
 /** Which way a page is read is not left to the planner: it has no statistics on ended runs, and sorted 100,000 (500 ms). */
 async function bestIndex(db: Database, filter: RunFilter): Promise<PageAsked["by"]> {
+  if ((filter.owner ?? null) !== null) return "any";
   if (filter.states === undefined && !filter.archived) return "id";
   if (endedPart(filter) === null) return "any";
   const [row] = await db.runQuery<{ n: number }, RunFilter>(countFewRuns, filter);
@@ -180,12 +182,12 @@ function endedPart({ archived, states }: RunFilter): number | null {
   return states?.every((state) => TROUBLE.includes(state)) ? ENDED_PARTS.trouble : null;
 }
 
-function byEnd(filter: RunFilter, { text: conditions }: Where): string {
+export function byEnd(filter: RunFilter, { text: conditions }: Where): string {
   const part = endedPart(filter);
   return part === null ? conditions : `${conditions} and ${endedPartOf("r")} = ${part} and r.ended_at is not null`;
 }
 
-interface Where {
+export interface Where {
   readonly groups: string;
   readonly runs: string;
   /** Both. */
@@ -197,7 +199,8 @@ interface Where {
  * Only the conditions that are asked for are in the text. States are literals, taken from our own list: as parameters they would
  * not match the partial indexes.
  */
-function whereOf({ env, stack, program, queue, states, archived }: RunFilter): Where {
+export function whereOf(filter: RunFilter): Where {
+  const { env, stack, program, queue, states, archived, from, to, owner } = filter;
   const values: unknown[] = [];
   const equal = (column: string, value: string | null | undefined) =>
     (value ?? null) === null ? [] : [`g.${column} = $${values.push(value)}`];
@@ -208,11 +211,14 @@ function whereOf({ env, stack, program, queue, states, archived }: RunFilter): W
   const runs = [
     archived ? "r.archived_at is not null" : "r.archived_at is null",
     ...(named ? [named.length > 0 ? `r.state in (${named.join(", ")})` : "false"] : []),
+    ...((from ?? null) === null ? [] : [`r.id >= $${values.push(lowestId(from!))}::uuid`]),
+    ...((to ?? null) === null ? [] : [`r.id < $${values.push(lowestId(to!))}::uuid`]),
+    ...((owner ?? null) === null ? [] : [`r.owner = $${values.push(owner)}::uuid and r.state = 'running'`]),
   ].join(" and ");
   return { groups, runs, text: `${groups} and ${runs}`, values };
 }
 
-function recordOf(row: Row): RunRecord {
+export function recordOf(row: RunRow): RunRecord {
   return {
     id: row.id,
     group: {

@@ -1,0 +1,116 @@
+// Handlers of the first page, the doctor and the session.
+
+import { PACKAGE_VERSION } from "../../kernel/package-version.js";
+import type { NodeRecord } from "../../store/contract/node/nodes.js";
+import type { OutputOf, RouteName } from "../api.js";
+import type { Call, Handlers } from "../call.js";
+import type { OVERVIEW_ROUTES } from "../routes/overview.js";
+import type { SESSION_ROUTES } from "../routes/session.js";
+import { iso } from "../view/iso.js";
+import { queueRows } from "./queues.js";
+
+/** Enough to say "more than 100". */
+const MOST_QUESTIONS = 100;
+const MOST_DEAD = 1_000;
+const CLOCK_SKEW_MS = 500;
+
+type Attention = OutputOf<"overview.get">["attention"][number];
+type Finding = OutputOf<"doctor.get">["findings"][number];
+
+export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTES & typeof SESSION_ROUTES)> = {
+  "session.get": async (call) => ({
+    id: call.principal.id,
+    name: call.principal.name ?? call.principal.id,
+    may: [...call.principal.may],
+    envs: [...call.envs],
+    groups: call.principal.groups ? [...call.principal.groups] : null,
+    version: PACKAGE_VERSION,
+    now: iso(await call.admin.clock.now()),
+    live: true,
+    dev: false,
+  }),
+  "overview.get": async (call) => {
+    const { store, env } = call;
+    const nodes = await store.nodes.list({ env });
+    const [queues, dead, questions, timers] = await Promise.all([
+      queueRows(call, nodes),
+      store.views.count({ env, states: ["failed", "dead", "quarantined"] }, MOST_DEAD),
+      store.views.questions({ env, limit: MOST_QUESTIONS }),
+      store.views.timers({ env, state: "dead", limit: MOST_QUESTIONS }),
+    ]);
+    const alive = nodes.filter((node) => node.alive);
+    const slots = alive.flatMap(({ executors }) => executors).reduce((sum, one) => sum + one.slots, 0);
+    return {
+      nodes: { alive: alive.length, silent: nodes.length - alive.length },
+      slots,
+      held: nodes.reduce((sum, { holds }) => sum + holds, 0),
+      queues,
+      dead,
+      approvals: { n: questions.rows.length, atLeast: questions.next !== null },
+      attention: [
+        ...nodes.filter((node) => !node.alive).map(silent),
+        ...queues.flatMap(queueAttention),
+        ...(dead.n > 0 ? [attention("dead letters", `${dead.n} runs wait for a decision`, "dead", dead.n)] : []),
+        ...questions.rows.slice(0, 5).map(({ runId, program, entry }) => {
+          return { ...attention("approval", `${program} asks ${entry.name}`, runId), since: iso(entry.at) };
+        }),
+        ...(timers.rows.length > 0
+          ? [attention("late timer", `${timers.rows.length} timers were given up`, "timers", timers.rows.length)]
+          : []),
+      ],
+    };
+  },
+  "figures.list": async () => ({ stepSeconds: 10, figures: [], at: null }),
+  "doctor.get": async (call) => {
+    const { store, env } = call;
+    const [nodes, skew] = [await store.nodes.list({ env }), await clockSkew(call)];
+    const queues = await queueRows(call, nodes);
+    const findings: Finding[] = [
+      finding("database", "ok", "The database answers."),
+      Math.abs(skew) > CLOCK_SKEW_MS
+        ? finding(
+            "clock",
+            "warning",
+            `This server's clock differs by ${Math.round(skew)} ms.`,
+            "Synchronise the clocks.",
+          )
+        : finding("clock", "ok", "This server's clock agrees with the database."),
+      ...nodes
+        .filter((node) => !node.alive)
+        .map((node) => finding("nodes", "warning", `${node.name} is silent.`, "Look at its process and its log.")),
+      ...queues
+        .filter(({ counts, slots }) => (counts.waiting ?? 0) > 0 && slots === 0)
+        .map(({ queue }) =>
+          finding("queues", "problem", `No node serves the queue ${queue}.`, "Start a node that has its programs."),
+        ),
+    ];
+    return { findings };
+  },
+};
+
+function attention(kind: Attention["kind"], text: string, object: string, n: number | null = null): Attention {
+  return { kind, text, object, since: null, n };
+}
+
+function silent({ name, incarnation, seenAt, holds }: NodeRecord): Attention {
+  const text = `${name} is silent and held ${holds} ${holds === 1 ? "run" : "runs"}`;
+  return { ...attention("silent node", text, incarnation, holds), since: iso(seenAt) };
+}
+
+function queueAttention({ queue, paused, counts, slots }: OutputOf<"queues.list">["rows"][number]): Attention[] {
+  const waiting = counts.waiting ?? 0;
+  if (paused) {
+    const text = `${queue} was paused by ${paused.by}`;
+    return [{ ...attention("paused queue", text, queue, waiting), since: paused.at }];
+  }
+  if (waiting === 0 || slots > 0) return [];
+  return [attention("no capable node", `${waiting} runs of ${queue} wait, and no node claims them`, queue, waiting)];
+}
+
+async function clockSkew(call: Call): Promise<number> {
+  return (await call.admin.clock.now()) - call.admin.world.wallNow();
+}
+
+function finding(check: string, level: Finding["level"], text: string, remedy: string | null = null): Finding {
+  return { check, level, text, remedy };
+}

@@ -1,0 +1,143 @@
+// Answers requests under `/api/v1`: route, caller, checks, input, permission, handler, output.
+
+import { Hono } from "hono";
+import type * as z from "zod";
+import type { RouteName } from "../api.js";
+import { type Admin, Call } from "../call.js";
+import { HANDLERS } from "../handle/index.js";
+import type { Streams } from "../live/streams.js";
+import type { Watcher } from "../live/watcher.js";
+import type { Principal } from "../permission.js";
+import { ApiProblem, answerTo } from "../problem.js";
+import type { AnyRoute } from "../route.js";
+import { ROUTES } from "../routes/index.js";
+import { NEVER_STORED } from "./headers.js";
+import { readBody } from "./read-body.js";
+import type { Repetitions, WriteLimit } from "./write-limit.js";
+
+export interface ApiParts {
+  readonly admin: Admin;
+  readonly streams: Streams;
+  readonly watcher: Watcher;
+  readonly writes: WriteLimit;
+  readonly repetitions: Repetitions;
+  readonly onAnswer: (answered: Answered) => void;
+}
+
+/** What is logged of a request: never a payload, never a header. */
+export interface Answered {
+  readonly requestId: string;
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly by: string | null;
+  /** Of a failed request: the code of its error, or the name of one that is not ours. */
+  readonly error: string | null;
+}
+
+export interface Asked {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly principal: Principal;
+}
+
+export type Api = (asked: Asked, path: string) => Promise<Response>;
+
+type Env = { Bindings: Asked };
+const LONGEST_KEY = 200;
+
+export function api(parts: ApiParts): Api {
+  const app = new Hono<Env>();
+  for (const [name, route] of Object.entries(ROUTES) as [RouteName, AnyRoute][]) {
+    app.on(route.method, route.path, (c) => answer(parts, name, c.env, c.req.param()));
+  }
+  app.notFound((c) => problem(new ApiProblem(404, "NOT_FOUND", "There is no such route."), c.env.requestId));
+  return async (asked, path) => {
+    const { search } = new URL(asked.request.url);
+    const { method, signal } = asked.request;
+    return app.fetch(new Request(`http://api${path}${search}`, { method, signal }), asked);
+  };
+}
+
+async function answer(
+  parts: ApiParts,
+  name: RouteName,
+  asked: Asked,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { world } = parts.admin;
+  const begun = world.monotonicNow();
+  const { requestId, principal } = asked;
+  const done = (response: Response, error: unknown = null) => {
+    const { status } = response;
+    const code = (error as { code?: unknown } | null)?.code;
+    const what = error === null ? null : typeof code === "string" ? code : String((error as Error)?.name ?? "Error");
+    parts.onAnswer({ requestId, route: name, status, ms: world.monotonicNow() - begun, by: principal.id, error: what });
+    return response;
+  };
+  try {
+    return done(await handled(parts, name, asked, params));
+  } catch (error) {
+    return done(problem(error, requestId), error);
+  }
+}
+
+async function handled(
+  parts: ApiParts,
+  name: RouteName,
+  { request, requestId, principal }: Asked,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { admin, streams, watcher } = parts;
+  const route = ROUTES[name] as AnyRoute;
+  expectPermission(principal, route);
+  const isWrite = route.method !== "GET";
+  if (isWrite) parts.writes.count(principal);
+  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const sent = route.method === "GET" || route.method === "DELETE" ? query : await readBody(request);
+  const input = parsedInput(route.input, { ...sent, ...params });
+  const key = keyOf(request);
+  const call = new Call(admin, { principal, requestId, key, env: input["env"] as string | undefined });
+  if (name === "live.open") return streams.open(call, input["topics"] as string[], request.signal);
+  const work = async () => {
+    if (name === "live.topics") return streams.change(call, input["connection"] as string, input["topics"] as string[]);
+    const handle = HANDLERS[name as keyof typeof HANDLERS] as (call: Call, input: unknown) => Promise<unknown>;
+    const output = await handle(call, input);
+    if (isWrite) watcher.wake();
+    return route.output.parse(output);
+  };
+  const output =
+    key === null || !isWrite ? await work() : await parts.repetitions.once(`${principal.id} ${name} ${key}`, work);
+  return json(200, output, { "x-holdfast-now": new Date(await admin.clock.now()).toISOString() });
+}
+
+function expectPermission(principal: Principal, { may }: AnyRoute): void {
+  if (may.length === 0 || may.some((one) => principal.may.includes(one))) return;
+  throw new ApiProblem(403, "FORBIDDEN", `This needs the permission ${may.join(" or ")}.`, may[0]);
+}
+
+function parsedInput(schema: z.ZodType, value: unknown): Record<string, unknown> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data as Record<string, unknown>;
+  const { path, message } = result.error.issues[0]!;
+  throw new ApiProblem(422, "INVALID_INPUT", `${path.join(".") || "input"}: ${message}`);
+}
+
+function keyOf(request: Request): string | null {
+  const key = request.headers.get("idempotency-key");
+  if (key === null) return null;
+  if (key === "" || key.length > LONGEST_KEY) {
+    throw new ApiProblem(422, "INVALID_INPUT", `Idempotency-Key: must have 1 to ${LONGEST_KEY} characters.`);
+  }
+  return key;
+}
+
+export function problem(error: unknown, requestId: string): Response {
+  const { status, body } = answerTo(error, requestId);
+  return json(status, body);
+}
+
+export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  const all = { "content-type": "application/json; charset=utf-8", ...NEVER_STORED, ...headers };
+  return new Response(JSON.stringify(body), { status, headers: all });
+}

@@ -1,0 +1,114 @@
+// Views: what people look at, over many runs, leases and timers at once. They read only, and every answer is bounded.
+
+import type { RunState } from "../../../kernel/run/run-state.js";
+import type { Holder, TakenBackAs } from "../claim/claims.js";
+import type { JournalEntry } from "../journal/journal.js";
+import type { LeaseRecord } from "../lease/leases.js";
+import type { TimerRecord } from "../machine/machines.js";
+import type { RunFilter, RunRecord } from "../run/records.js";
+
+/** Counted up to a bound: `atLeast` means that there are more. */
+export interface Counted {
+  readonly n: number;
+  readonly atLeast: boolean;
+}
+
+export interface OutlineRequest {
+  readonly runId: string;
+  /** Entries after this one. Default: those of the current generation. */
+  readonly after?: number;
+  /** Entries before this one. Default: up to the last. */
+  readonly before?: number;
+  readonly limit: number;
+  /** The last entries of the range instead of the first. */
+  readonly last?: boolean;
+}
+
+/** A journal entry without its payload. */
+export interface OutlineEntry extends Omit<JournalEntry, "payload"> {
+  /** Of the payload; null: it has none. */
+  readonly bytes: number | null;
+  readonly codec: string | null;
+}
+
+export interface Outline {
+  readonly state: RunState;
+  readonly seq: number;
+  readonly baseSeq: number;
+  readonly entries: readonly OutlineEntry[];
+}
+
+/** An approval that is asked for and not decided. */
+export interface Question {
+  readonly runId: string;
+  readonly program: string;
+  readonly stack: string | null;
+  readonly baseSeq: number;
+  readonly entry: JournalEntry;
+}
+
+/** A claim that was reclaimed from its holder. */
+export interface Takeover {
+  readonly runId: string;
+  readonly program: string;
+  readonly epoch: number;
+  readonly at: number;
+  readonly from: Holder;
+  readonly by: Holder | null;
+  readonly outcome: TakenBackAs;
+}
+
+export interface LimitLine {
+  /** Without the env. */
+  readonly key: string;
+  /** Runs that hold a slot now, and runs in line; each counted up to `MOST_IN_LINE`. */
+  readonly granted: number;
+  readonly waiting: number;
+}
+
+export const MOST_IN_LINE = 1_000;
+
+export interface TimerView extends Omit<TimerRecord, "payload"> {
+  readonly machine: string;
+  /** The id of the instance. */
+  readonly instance: string;
+}
+
+/** `next` is the `after` of the following page; null at the end. */
+export interface ViewPage<Row> {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
+export interface ViewRequest {
+  readonly env: string;
+  readonly limit: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface ViewStore {
+  /** Many runs at once, in the order asked for; null when there is no such run. With the database's clock. */
+  runs(runIds: readonly string[]): Promise<{ readonly now: number; readonly runs: readonly (RunRecord | null)[] }>;
+
+  /** Counts the runs that fit, up to `most`. */
+  count(filter: RunFilter, most: number): Promise<Counted>;
+
+  /** Journals without payloads, many at once, in the order asked for; null when there is no such run. */
+  outline(requests: readonly OutlineRequest[]): Promise<readonly (Outline | null)[]>;
+
+  /** Approvals that live runs ask for and that no message has decided, newest run first. */
+  questions(request: ViewRequest): Promise<ViewPage<Question>>;
+
+  /** Reclaimed claims, newest first. */
+  takeovers(request: ViewRequest): Promise<ViewPage<Takeover>>;
+
+  /** Named leases by key, without their tokens. */
+  leases(request: ViewRequest & { readonly prefix?: string }): Promise<ViewPage<Omit<LeaseRecord, "token">>>;
+
+  /** Timers of instances by the time of their next attempt. */
+  timers(request: ViewRequest & { readonly state: "pending" | "dead" }): Promise<ViewPage<TimerView>>;
+
+  /** Limits that runs hold or wait for, by key. */
+  limits(request: ViewRequest): Promise<ViewPage<LimitLine>>;
+}

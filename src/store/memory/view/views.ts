@@ -1,0 +1,63 @@
+// The views of the memory store.
+
+import { omit } from "../../../kernel/omit.js";
+import type { RunFilter } from "../../contract/run/records.js";
+import { type Counted, type LimitLine, MOST_IN_LINE, type ViewStore } from "../../contract/view/views.js";
+import { leaseRecord } from "../lease/leases.js";
+import { timerRecord } from "../machine/instance-records.js";
+import { getRun, matches } from "../run/list-runs.js";
+import { compareText } from "../table/compare-text.js";
+import { toMs } from "../table/micros.js";
+import type { Tables } from "../table/tables.js";
+import { outline, questions, takeovers } from "./histories.js";
+import { type Placed, pageAfter } from "./page-after.js";
+
+export function memoryViews(tables: Tables): ViewStore {
+  return {
+    runs: async (runIds) => ({ now: toMs(tables.nowUs()), runs: runIds.map((runId) => getRun(tables, runId)) }),
+    count: async (filter, most) => count(tables, filter, most),
+    outline: async (requests) => requests.map((request) => outline(tables, request)),
+    questions: async (request) => pageAfter(questions(tables, request.env), request),
+    takeovers: async (request) => pageAfter(takeovers(tables, request.env), request),
+    leases: async ({ prefix = "", ...request }) => {
+      const nowUs = tables.nowUs();
+      const rows = [...tables.leases.values()]
+        .filter(({ env, key }) => env === request.env && key.startsWith(prefix))
+        .sort((a, b) => compareText(a.key, b.key))
+        .map((row) => ({ place: row.key, row: omit(leaseRecord(row, nowUs), "token") }));
+      return pageAfter(rows, request);
+    },
+    timers: async ({ state, ...request }) => pageAfter(timers(tables, request.env, state), request),
+    limits: async (request) => pageAfter(limits(tables, request.env), request),
+  };
+}
+
+function count(tables: Tables, filter: RunFilter, most: number): Counted {
+  const n = [...tables.runs.values()].filter((row) => matches(row, filter)).length;
+  return { n: Math.min(n, most), atLeast: n > most };
+}
+
+function timers(tables: Tables, env: string, state: "pending" | "dead") {
+  return [...tables.timers.values()]
+    .filter((row) => row.state === state && tables.instances.get(row.instanceKey)?.group.env === env)
+    .sort((a, b) => a.tryAtUs - b.tryAtUs || compareText(a.id, b.id))
+    .map((row) => {
+      const instance = tables.instances.get(row.instanceKey)!;
+      const view = { ...omit(timerRecord(row), "payload"), machine: instance.group.program, instance: instance.id };
+      return { place: `${row.tryAtUs}/${row.id}`, row: view };
+    });
+}
+
+function limits(tables: Tables, env: string): Placed<LimitLine>[] {
+  const prefix = `${env}/`;
+  const lines = new Map<string, { granted: number; waiting: number }>();
+  for (const stage of [...tables.limits.values()].flat()) {
+    if (!stage.key.startsWith(prefix) || (stage.state !== "granted" && stage.state !== "waits")) continue;
+    const line = lines.get(stage.key) ?? { granted: 0, waiting: 0 };
+    const name = stage.state === "granted" ? "granted" : "waiting";
+    lines.set(stage.key, { ...line, [name]: Math.min(line[name] + 1, MOST_IN_LINE) });
+  }
+  return [...lines]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([full, line]) => ({ place: full.slice(prefix.length), row: { key: full.slice(prefix.length), ...line } }));
+}

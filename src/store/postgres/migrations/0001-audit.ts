@@ -1,0 +1,48 @@
+// The audit and the tokens of the admin API.
+
+import type { Dialect } from "../connection/dialect.js";
+
+export const audit = ({ schema: s }: Dialect) => `
+-- Append-only: a trigger refuses every change, also to the owner of the schema.
+create table ${s}.audit (
+  id       uuid primary key,
+  at       timestamptz not null,
+  env      text not null,
+  by       text not null,
+  via      text not null,
+  action   text not null,
+  object   text not null,
+  before   text,
+  after    text,
+  note     text,
+  request  text
+);
+create index audit_env on ${s}.audit (env, id);
+
+create function ${s}.refuse_audit_change() returns trigger language plpgsql set search_path = pg_catalog as $$
+begin
+  raise exception 'audit rows are never changed' using errcode = 'HF002';
+end $$;
+create trigger refuse_audit_change before update or delete on ${s}.audit
+  for each row execute function ${s}.refuse_audit_change();
+
+-- Only the SHA-256 of a secret is stored.
+create table ${s}.tokens (
+  id            uuid primary key,
+  hash          text not null unique,
+  name          text not null,
+  may           text[] not null,
+  envs          text[],
+  groups        text[],
+  created_by    text not null,
+  created_at    timestamptz not null,
+  expires_at    timestamptz,
+  last_used_at  timestamptz,
+  revoked_at    timestamptz
+);
+
+-- What the lists of open approvals, reclaimed claims and dead timers read.
+create index journal_questions on ${s}.journal (run_id, seq) where kind = 'approval.begun';
+create index reclaimed_claims_at on ${s}.reclaimed_claims (at);
+create index timers_dead on ${s}.timers (claim_group, try_at) where state = 'dead';
+`;

@@ -1,0 +1,168 @@
+// Views over journals and claims: outlines without payloads, open questions, reclaimed claims.
+
+import type { RunState } from "../../../kernel/run/run-state.js";
+import type { Holder, TakenBackAs } from "../../contract/claim/claims.js";
+import type {
+  Outline,
+  OutlineEntry,
+  OutlineRequest,
+  Question,
+  Takeover,
+  ViewPage,
+  ViewRequest,
+} from "../../contract/view/views.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ms } from "../connection/instant.js";
+import { bigint, bool, rowset, uuid } from "../connection/rowset.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf } from "../journal/read-journal.js";
+import { ENDED } from "../run/ended-states.js";
+
+const OUTLINES = rowset<OutlineRequest>()({
+  run_id: uuid(({ runId }) => runId),
+  after_seq: bigint(({ after }) => after),
+  before_seq: bigint(({ before }) => before),
+  most: bigint(({ limit }) => limit),
+  backwards: bool(({ last }) => last === true),
+});
+
+/** A journal has no gaps, so that a number of entries is a range of sequences: no sort, and no payload is read. */
+export const outlineJournals = statement(
+  "outline_journals",
+  "Reads journals without payloads, together with the states of their runs.",
+  ({ schema: s }) => `
+select w.ord::int, r.state, r.seq as run_seq, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.bytes, j.at
+from ${OUTLINES.from(1).as("w", "ord")}
+cross join lateral (
+  select r.state, r.seq, r.base_seq, coalesce(w.after_seq, r.base_seq) as low, least(w.before_seq - 1, r.seq) as high
+  from ${s}.runs r where r.id = w.run_id limit 1
+) r
+left join lateral (
+  select j.seq, j.epoch, j.kind, j.name, j.key, j.codec, octet_length(j.data) as bytes, ${ms("j.at")} as at
+  from ${s}.journal j
+  where j.run_id = w.run_id
+    and j.seq > case when w.backwards then greatest(r.low, r.high - w.most) else r.low end
+    and j.seq <= case when w.backwards then r.high else least(r.high, r.low + w.most) end
+) j on true
+order by w.ord, j.seq`,
+);
+
+interface OutlineRow extends Omit<EntryRow, "data"> {
+  ord: number;
+  state: RunState;
+  run_seq: string;
+  base_seq: string;
+  bytes: number | null;
+}
+
+export async function outline(db: Database, requests: readonly OutlineRequest[]): Promise<readonly (Outline | null)[]> {
+  const rows = await db.run<OutlineRow>(outlineJournals, OUTLINES.arrays(requests));
+  const answers: ((Outline & { readonly entries: OutlineEntry[] }) | null)[] = requests.map(() => null);
+  for (const row of rows) {
+    const { state, run_seq, base_seq, ord } = row;
+    answers[ord - 1] ??= { state, seq: Number(run_seq), baseSeq: Number(base_seq), entries: [] };
+    if (row.seq !== null) answers[ord - 1]!.entries.push(outlineEntry(row));
+  }
+  return answers;
+}
+
+function outlineEntry({ seq, epoch, kind, name, key, at, codec, bytes }: OutlineRow): OutlineEntry {
+  return {
+    seq: Number(seq),
+    epoch: Number(epoch),
+    kind,
+    name,
+    key,
+    at,
+    codec,
+    bytes: codec === null ? null : (bytes ?? 0),
+  };
+}
+
+/**
+ * Down the index of questions, which holds only entries of this kind. A decision shares its key with the question's timeout
+ * (waitKey in replay/recorded.ts). A rewind leaves the questions before it.
+ */
+export const openQuestions = statement(
+  "open_questions",
+  "Lists the approvals that runs of an env ask for and that are not decided.",
+  ({ schema: s }) => `
+select j.run_id, g.program, g.stack, r.base_seq, ${ENTRY_COLUMNS}
+from ${s}.journal j
+cross join lateral (
+  select r.claim_group, r.base_seq from ${s}.runs r
+  where r.id = j.run_id and r.state not in ${ENDED} and j.seq > r.base_seq limit 1
+) r
+join ${s}.claim_groups g on g.id = r.claim_group
+cross join lateral (
+  select 'wait:' || j.name || ':' || j.key || case when r.base_seq = 0 then '' else '@' || r.base_seq end as wait_key
+) k
+where j.kind = 'approval.begun' and g.env = $1
+  and ($2::uuid is null or (j.run_id, j.seq) < ($2::uuid, $3::bigint))
+  and not exists (select from ${s}.inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+  and not exists (
+    select from ${s}.journal t where t.run_id = j.run_id and t.seq > j.seq
+      and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+  )
+order by j.run_id desc, j.seq desc limit $4`,
+);
+
+interface QuestionRow extends EntryRow {
+  run_id: string;
+  program: string;
+  stack: string;
+  base_seq: string;
+}
+
+export async function questions(db: Database, { env, limit, after }: ViewRequest): Promise<ViewPage<Question>> {
+  const [runId = null, seq = null] = after?.split("/") ?? [];
+  const found = await db.run<QuestionRow>(openQuestions, [env, runId, seq, limit + 1]);
+  const rows = found.slice(0, limit).map((row): Question => {
+    const { run_id, program, stack, base_seq } = row;
+    return { runId: run_id, program, stack: stack || null, baseSeq: Number(base_seq), entry: entryOf(row) };
+  });
+  const last = rows.at(-1);
+  return { rows, next: found.length > limit && last ? `${last.runId}/${last.entry.seq}` : null };
+}
+
+export const listTakeovers = statement(
+  "list_takeovers",
+  "Lists reclaimed claims, the newest first.",
+  ({ schema: s }) => {
+    const holder = (incarnation: string) => `(
+    select json_build_object('incarnation', ${incarnation}, 'identity', max(n.identity), 'name', max(n.name))
+    from ${s}.nodes n where n.incarnation = ${incarnation} having ${incarnation} is not null
+  )`;
+    return `
+select k.run_id, g.program, k.epoch, ${ms("k.at")} as at, (extract(epoch from k.at) * 1000000)::bigint as at_us, k.outcome,
+  ${holder("k.owner")} as holder, ${holder("k.by")} as by
+from ${s}.reclaimed_claims k
+cross join lateral (select r.claim_group from ${s}.runs r where r.id = k.run_id limit 1) r
+join ${s}.claim_groups g on g.id = r.claim_group
+where g.env = $1 and ($2::bigint is null
+  or (k.at, k.run_id, k.epoch) < (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid, $4::bigint))
+order by k.at desc, k.run_id desc, k.epoch desc limit $5`;
+  },
+);
+
+interface TakeoverRow {
+  run_id: string;
+  program: string;
+  epoch: string;
+  at: number;
+  at_us: string;
+  outcome: TakenBackAs;
+  holder: Holder;
+  by: Holder | null;
+}
+
+export async function takeovers(db: Database, { env, limit, after }: ViewRequest): Promise<ViewPage<Takeover>> {
+  const [at = null, runId = null, epoch = null] = after?.split("/") ?? [];
+  const found = await db.run<TakeoverRow>(listTakeovers, [env, at, runId, epoch, limit + 1]);
+  const shown = found.slice(0, limit);
+  const rows = shown.map(({ run_id, program, epoch: of, at: when, outcome, holder, by }) => {
+    return { runId: run_id, program, epoch: Number(of), at: when, from: holder, by, outcome };
+  });
+  const last = shown.at(-1);
+  return { rows, next: found.length > limit && last ? `${last.at_us}/${last.run_id}/${last.epoch}` : null };
+}
