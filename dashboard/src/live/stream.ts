@@ -1,7 +1,7 @@
 // Live updates: one stream per browser. The tab that holds a Web Lock reads it and shares it with the others.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { apiUrl, headers, request } from "./api.js";
 import { setClock } from "./clock.js";
 import { parseEvents, type StreamEvent } from "./event-stream.js";
@@ -48,6 +48,20 @@ export function useLive(topics: readonly string[], listener: Listener): void {
       tellTopics();
     };
   }, [id, env.value]);
+}
+
+const POLL_MS = 3_000;
+
+/** Reads at intervals while no stream gets through. */
+export function usePolling(read: () => void): void {
+  const polls = streamState.value === "polling";
+  const latest = useRef(read);
+  latest.current = read;
+  useEffect(() => {
+    if (!polls) return undefined;
+    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), POLL_MS);
+    return () => clearInterval(timer);
+  }, [polls]);
 }
 
 export function startStream(): void {

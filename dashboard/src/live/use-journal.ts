@@ -14,6 +14,8 @@ export interface JournalView {
   /** The last entry of the first read; null before it. */
   readonly readTo: number | null;
   readonly readMiddle: () => Promise<void>;
+  /** Reads what was written since. */
+  readonly readOn: () => Promise<void>;
   readonly append: (entries: readonly Entry[]) => void;
 }
 
@@ -50,7 +52,11 @@ export function useJournal(id: string | null): JournalView {
     const page = await call("runs.journal", { id, after: hole.after, limit: 500 });
     add(page.entries);
   };
-  return { entries, missing: hole?.missing ?? 0, error, loaded, readTo, readMiddle, append: add };
+  const readOn = async () => {
+    const after = entries.at(-1)?.seq ?? 0;
+    if (id !== null) add((await call("runs.journal", { id, after, limit: 500 })).entries);
+  };
+  return { entries, missing: hole?.missing ?? 0, error, loaded, readTo, readMiddle, readOn, append: add };
 }
 
 async function readEnds(id: string): Promise<readonly Entry[]> {

@@ -78,16 +78,7 @@ function columnsWith(reload: () => void): readonly Column<NodeRow>[] {
         )),
     },
     { title: "Holds", class: "right num", cell: (node) => node.holds },
-    {
-      title: "Loop p99",
-      class: "right num",
-      cell: (node) => (node.vitals?.loopP99Ms === undefined ? "–" : `${node.vitals.loopP99Ms} ms`),
-    },
-    {
-      title: "Memory",
-      class: "right num",
-      cell: (node) => (node.vitals?.rssBytes === undefined ? "–" : bytes(node.vitals.rssBytes)),
-    },
+    { title: "Loop p99, memory", class: "right num", cell: (node) => vitalsText(node) },
     { title: "Seen", class: "right", cell: (node) => <Age at={node.seenAt} suffix=" ago" /> },
     { title: "", class: "fit", cell: (node) => <NodeVerbs node={node} reload={reload} /> },
   ];
@@ -102,6 +93,12 @@ function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: 
       {session.value?.dev && <DevVerbs node={node} then={reload} />}
     </span>
   );
+}
+
+function vitalsText({ vitals }: NodeRow): string {
+  const loop = vitals?.loopP99Ms === undefined ? null : `${vitals.loopP99Ms} ms`;
+  const memory = vitals?.rssBytes === undefined ? null : bytes(vitals.rssBytes);
+  return [loop, memory].filter((text) => text !== null).join(", ") || "–";
 }
 
 /** Until nodes report it, what a node holds counts for its first executor. */

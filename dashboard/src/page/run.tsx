@@ -8,7 +8,7 @@ import { useKeys } from "../live/keys.js";
 import { neighbourOf } from "../live/last-list.js";
 import type { Claim, Entry, RunDetail } from "../live/model.js";
 import { address, go, here, setQuery } from "../live/router.js";
-import { useLive } from "../live/stream.js";
+import { useLive, usePolling } from "../live/stream.js";
 import { useJournal } from "../live/use-journal.js";
 import { useRoute } from "../live/use-route.js";
 import type { PageProps } from "../pages.js";
@@ -48,6 +48,11 @@ function WholeRun({ id }: { readonly id: string }) {
     run.change((data) => ({ ...data, ...patch.run }));
     journal.append(patch.entries);
     if (moved) claims.reload();
+  });
+  usePolling(() => {
+    run.reload();
+    claims.reload();
+    void journal.readOn();
   });
   const move = (step: 1 | -1) => {
     const to = neighbourOf(id, step);

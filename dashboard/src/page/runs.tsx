@@ -8,7 +8,7 @@ import { useKeys } from "../live/keys.js";
 import { rememberList } from "../live/last-list.js";
 import type { InputOf, RunRow } from "../live/model.js";
 import { address, go, setQuery } from "../live/router.js";
-import { useLive } from "../live/stream.js";
+import { useLive, usePolling } from "../live/stream.js";
 import { useRoute } from "../live/use-route.js";
 import { BulkButton } from "../part/bulk.js";
 import { Empty, Panel, Show } from "../part/panel.js";
@@ -29,11 +29,16 @@ export default function RunsPage() {
 
   const known = new Set(rows.map(({ id }) => id));
   const shown = rows.slice(0, 200).map(({ id }) => id);
-  useLive(shown.length === 0 ? [] : [`rows:${shown.join("+")}`], (patch) => {
-    if (patch.kind !== "rows") return;
-    const fresh = new Map(patch.rows.map((row) => [row.id, row]));
+  const replace = (fresh: ReadonlyMap<string, RunRow>) => {
     list.change((data) => ({ ...data, rows: data.rows.map((row) => fresh.get(row.id) ?? row) }));
     older.change((row) => fresh.get(row.id) ?? row);
+  };
+  const byId = (some: readonly RunRow[]) => new Map(some.map((row) => [row.id, row]));
+  useLive(shown.length === 0 ? [] : [`rows:${shown.join("+")}`], (patch) => {
+    if (patch.kind === "rows") replace(byId(patch.rows));
+  });
+  usePolling(async () => {
+    if (shown.length > 0) replace(byId((await call("runs.many", { ids: [...shown] })).rows));
   });
   // The stream reports the newest of all runs: of a narrowed list it does not say which of them fit.
   const narrowed = Object.keys(filter).length > 0;

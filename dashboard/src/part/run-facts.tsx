@@ -19,7 +19,7 @@ export function RunFacts({ run, claims }: { readonly run: RunDetail; readonly cl
     ["Created", <Instant at={run.createdAt} fraction />],
     ["Ended", run.endedAt === null ? "–" : <Instant at={run.endedAt} fraction />],
     ["Generation", `${run.generation}, entries ${run.baseSeq + 1} to ${run.seq}`],
-    ["Claims", `${run.epoch}, reclaimed ${run.recoveries} times`],
+    ["Claims", `${run.epoch}, ${run.recoveries} of them reclaimed`],
     ["Failed attempts", `${run.failures}, crashes ${run.crashes} of ${run.crashLimit}`],
     ["Parent", run.parentId === null ? "–" : <a href={href(`/runs/${run.parentId}`)}>{run.parentId}</a>],
     ...(run.deferred === null ? [] : [["Deferred by", run.deferred.by] as const]),

@@ -18,7 +18,7 @@ export function SelectionBar({ rows, shown, older, then }: SelectionBarProps) {
   const live = rows.filter(({ state }) => !ENDED_STATES.includes(state));
   const paused = rows.filter(({ state }) => state === "paused");
   return (
-    <div class="select-bar">
+    <div class={`select-bar ${rows.length > 0 ? "has-some" : ""}`}>
       {rows.length > 0 && (
         <>
           <strong class="num">{rows.length} selected</strong>

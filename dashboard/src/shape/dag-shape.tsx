@@ -23,11 +23,7 @@ export function Dag({ shape, tasks }: DagProps) {
   const runs = new Map(tasks.map(({ name, run }) => [name, run]));
   const graph = {
     boxes: shape.tasks.map(({ name, each }) => {
-      const width = Math.max(
-        110,
-        name.length * 7.6 + 30,
-        noteOf(runs.get(name) ?? null, each === true).length * 6.3 + 28,
-      );
+      const width = Math.max(110, name.length * 7.6 + 30, noteOf(runs.get(name), each === true).length * 6.3 + 28);
       return { id: name, width: Math.ceil(width / 10) * 10, height: 48 };
     }),
     arrows: shape.tasks.flatMap(({ name, needs }) => needs.map((need) => ({ from: need, to: name }))),
@@ -45,7 +41,7 @@ export function Dag({ shape, tasks }: DagProps) {
       arrowClass={({ from }) => (runs.get(from)?.state === "completed" ? "is-taken" : "")}
     >
       {laid.boxes.map(({ id, x, y, width, height }) => (
-        <TaskBox key={id} name={id} run={runs.get(id) ?? null} each={each.has(id)} place={{ x, y, width, height }} />
+        <TaskBox key={id} name={id} run={runs.get(id)} each={each.has(id)} place={{ x, y, width, height }} />
       ))}
     </Canvas>
   );
@@ -53,7 +49,8 @@ export function Dag({ shape, tasks }: DagProps) {
 
 interface TaskBoxProps {
   readonly name: string;
-  readonly run: RunRow | null;
+  /** Null: not started. Undefined: there is no run, only the declared shape. */
+  readonly run: RunRow | null | undefined;
   readonly each: boolean;
   readonly place: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 }
@@ -74,10 +71,11 @@ function TaskBox({ name, run, each, place: { x, y, width, height } }: TaskBoxPro
       </text>
     </g>
   );
-  return run === null ? drawn : <a href={href(`/runs/${run.id}`)}>{drawn}</a>;
+  return !run ? drawn : <a href={href(`/runs/${run.id}`)}>{drawn}</a>;
 }
 
-function noteOf(run: RunRow | null, each: boolean): string {
+function noteOf(run: RunRow | null | undefined, each: boolean): string {
+  if (run === undefined) return each ? "for each item" : "task";
   if (run === null) return "not started";
   const took = run.endedAt === null ? "" : ` ${duration(Date.parse(run.endedAt) - Date.parse(run.createdAt))}`;
   if (each && run.pending > 0) return `${run.pending} left`;
