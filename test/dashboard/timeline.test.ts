@@ -75,6 +75,11 @@ describe("the timeline", () => {
     expect(bars(entries)).toEqual([["mail", ["wait", 3, 8]]]);
   });
 
+  test("ends a task where its own run ended", () => {
+    const entries = [entry(2, "enqueue", 3, { name: "clean", key: "t-1" })];
+    expect(bars(entries, { childEnds: new Map([["t-1", 6_000]]) })).toEqual([["clean", ["wait", 3, 6]]]);
+  });
+
   test("folds many calls of one name, and never a failure", () => {
     const many = Array.from({ length: 40 }, (_, i) =>
       entry(i + 2, i === 7 ? "step.failed" : "step", i + 2, { key: String(i) }),

@@ -76,7 +76,8 @@ const WAITS: Readonly<Record<string, string>> = {
   enqueue: "child",
 };
 
-function parked({ last, wakeAt }: Known, now: number): string {
+function parked({ last, wakeAt, pending }: Known, now: number): string {
+  if (pending > 0) return `waits for ${plural(pending, "task")}`;
   const kind = last === null ? undefined : WAITS[last.kind];
   const what = kind === undefined ? "waits for a message" : `${kind} ${last?.name ?? ""}`.trim();
   if (wakeAt === null) return what;

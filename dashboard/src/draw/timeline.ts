@@ -32,6 +32,8 @@ export interface TimelineInput {
   readonly claims: readonly Claim[];
   readonly now: number;
   readonly running: boolean;
+  /** When tasks and children ended, by id: a task's end is not in its parent's journal. */
+  readonly childEnds?: ReadonlyMap<string, number>;
   /** Calls of one name beyond this number are folded. */
   readonly foldAbove?: number;
 }
@@ -163,11 +165,12 @@ function cutOff(calls: Map<string, Call>, { claims, entries, now }: TimelineInpu
   }
 }
 
-function finishOpen(call: Call, { now, running }: TimelineInput): void {
+function finishOpen(call: Call, { now, running, childEnds }: TimelineInput): void {
   if (call.begun === null) return;
-  const { at, seq, epoch } = call.begun;
+  const { at, seq, epoch, key } = call.begun;
+  const ended = call.kind === "child" && key !== null ? childEnds?.get(key) : undefined;
   const kind: BarKind = WAITS.includes(call.kind) ? "wait" : "now";
-  if (kind === "wait" || running) call.bars.push({ kind, from: Date.parse(at), to: now, seq, epoch });
+  if (kind === "wait" || running) call.bars.push({ kind, from: Date.parse(at), to: ended ?? now, seq, epoch });
 }
 
 function folded(calls: readonly Call[], above: number): readonly Row[] {

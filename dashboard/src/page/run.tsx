@@ -6,7 +6,7 @@ import { shortId } from "../live/address.js";
 import { ticking } from "../live/clock.js";
 import { useKeys } from "../live/keys.js";
 import { neighbourOf } from "../live/last-list.js";
-import type { Claim, Entry, RunDetail } from "../live/model.js";
+import type { Claim, Entry, RunDetail, TaskRow } from "../live/model.js";
 import { address, go, here, setQuery } from "../live/router.js";
 import { useLive, usePolling } from "../live/stream.js";
 import { useJournal } from "../live/use-journal.js";
@@ -65,12 +65,17 @@ function WholeRun({ id }: { readonly id: string }) {
   });
   return (
     <Show of={run}>
-      {(data) => (
-        <>
-          <Head run={data} then={run.reload} />
-          <Parts run={data} claims={claims.data?.claims ?? []} journal={journal} />
-        </>
-      )}
+      {(data) => {
+        // The row's last entry of a parked run is the parking itself; what it waits for is the entry before.
+        const before = journal.entries.findLast(({ kind }) => kind !== "parked") ?? data.last;
+        const shown = { ...data, last: before };
+        return (
+          <>
+            <Head run={shown} then={run.reload} />
+            <Parts run={shown} claims={claims.data?.claims ?? []} journal={journal} />
+          </>
+        );
+      }}
     </Show>
   );
 }
@@ -121,9 +126,11 @@ interface PartsProps {
 
 function Parts({ run, claims, journal }: PartsProps) {
   const tab = address.value.query["tab"] ?? "timeline";
+  const startsRuns = journal.entries.some(({ kind }) => kind === "enqueue");
+  const tasks = useRoute("runs.tasks", startsRuns ? { id: run.id, limit: 200 } : null, { everyMs: 5_000 });
   const tabs = [
     { id: "timeline", label: "Timeline" },
-    ...(hasShape(run, journal.entries) ? [{ id: "shape", label: "Shape" }] : []),
+    ...(hasShape(tasks.data?.tasks ?? [], journal.entries) ? [{ id: "shape", label: "Shape" }] : []),
     { id: "journal", label: "Journal", badge: count(run.seq - run.baseSeq) },
     { id: "inbox", label: "Inbox", badge: run.unread },
     { id: "related", label: "Related" },
@@ -133,7 +140,9 @@ function Parts({ run, claims, journal }: PartsProps) {
   return (
     <>
       <Tabs tabs={tabs} current={tab} />
-      {tab === "timeline" && <TimelinePart run={run} claims={claims} journal={journal} />}
+      {tab === "timeline" && (
+        <TimelinePart run={run} claims={claims} journal={journal} tasks={tasks.data?.tasks ?? []} />
+      )}
       {tab === "shape" && <RunShape run={run} />}
       {tab === "journal" && (
         <Panel label="Journal">
@@ -153,19 +162,22 @@ function Parts({ run, claims, journal }: PartsProps) {
   );
 }
 
-/** Entries that only DAGs and graphs write; a DAG's tasks also make it wait. */
-function hasShape(run: RunDetail, entries: readonly Entry[]): boolean {
-  return (
-    run.pending > 0 ||
-    entries.some(({ kind }) => kind === "node" || kind === "begun" || kind === "task" || kind === "tasks")
-  );
+/** Tasks of a DAG, or entries that only graphs write. */
+function hasShape(tasks: readonly TaskRow[], entries: readonly Entry[]): boolean {
+  return tasks.length > 0 || entries.some(({ kind }) => kind === "node" || kind === "begun");
+}
+
+function childEndsOf(tasks: readonly TaskRow[]): ReadonlyMap<string, number> {
+  return new Map(tasks.flatMap(({ run }) => (run?.endedAt ? [[run.id, Date.parse(run.endedAt)] as const] : [])));
 }
 
 function TimelinePart({
   run,
   claims,
   journal,
+  tasks,
 }: {
+  readonly tasks: readonly TaskRow[];
   readonly run: RunDetail;
   readonly claims: readonly Claim[];
   readonly journal: ReturnType<typeof useJournal>;
@@ -204,6 +216,7 @@ function TimelinePart({
           run={run}
           claims={claims}
           entries={journal.entries}
+          childEnds={childEndsOf(tasks)}
           range={range === "claim" ? "claim" : "all"}
           hideDone={hide === "done"}
           chosen={chosen?.seq ?? null}

@@ -16,6 +16,7 @@ interface TimelineProps {
   readonly run: RunRow;
   readonly claims: readonly Claim[];
   readonly entries: readonly Entry[];
+  readonly childEnds: ReadonlyMap<string, number>;
   readonly range: "all" | "claim";
   readonly hideDone: boolean;
   readonly chosen: number | null;
@@ -24,7 +25,7 @@ interface TimelineProps {
 const LANE_HEIGHT = 30;
 const AXIS_HEIGHT = 24;
 
-export function Timeline({ run, claims, entries, range, hideDone, chosen }: TimelineProps) {
+export function Timeline({ run, claims, entries, childEnds, range, hideDone, chosen }: TimelineProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const ended = run.endedAt === null ? null : Date.parse(run.endedAt);
@@ -36,7 +37,7 @@ export function Timeline({ run, claims, entries, range, hideDone, chosen }: Time
     now: at,
     waiting: doing(run, at),
   });
-  const all = timelineRows({ entries, claims, now: at, running: run.state === "running" });
+  const all = timelineRows({ entries, claims, now: at, running: run.state === "running", childEnds });
   const rows = hideDone ? all.filter(({ bars }) => bars.some(({ kind }) => kind !== "done" && kind !== "event")) : all;
   const axis = axisOf(lane, rows, range, Math.max(width - 10, 560));
   return (
