@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { defineConfig } from "vite";
+import { licences } from "./licences.js";
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -9,6 +10,7 @@ export default defineConfig({
   publicDir: false,
   logLevel: "warn",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  plugins: [licences()],
   worker: { format: "es" },
   build: {
     outDir: join(import.meta.dirname, "../dist/dashboard"),

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { RouteName } from "../../src/admin/api.js";
 import { describeWith } from "../harness/require.js";
 import { type Built, buildDashboard } from "./built.js";
 import { Mistake } from "./fixture/answers.js";
@@ -41,6 +42,25 @@ const PAGES = [
   "audit",
   "settings",
   "doctor",
+];
+
+const NONE = { rows: [], next: null };
+/** Pages with nothing to show, and the answers that make them so. */
+const EMPTY: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ["", { "figures.list": { stepSeconds: 10, figures: [], at: null } }],
+  ["runs", { "runs.list": { ...NONE, stopped: false } }],
+  ["nodes", { "nodes.list": NONE }],
+  ["approvals", { "approvals.list": NONE }],
+  ["dead", { "dead.groups": { groups: [], looked: { n: 0, atLeast: false } } }],
+  ["queues", { "queues.list": NONE }],
+  ["schedules", { "schedules.list": NONE }],
+  ["triggers", { "triggers.list": NONE }],
+  ["machines", { "machines.list": NONE }],
+  ["timers", { "timers.list": NONE }],
+  ["leases", { "leases.list": NONE }],
+  ["programs", { "programs.list": NONE }],
+  ["audit", { "audit.list": NONE }],
+  ["settings", { "tokens.list": NONE }],
 ];
 
 interface AxeFinding {
@@ -244,6 +264,24 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     expect(await page.locator("tbody tr").count()).toBe(4);
     await page.goto(`${server.url}runs/${uuid(999_999)}`);
     await page.getByText("It may have been pruned.").waitFor();
+  });
+
+  test.each(EMPTY)("an empty /%s says what is missing", async (path, routes) => {
+    for (const [name, answer] of Object.entries(routes)) server.instead.set(name as RouteName, () => answer);
+    await open(path);
+    await page.locator(".empty-title").first().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("a page that cannot be read says why, with the request's id", async () => {
+    server.instead.set("queues.list", () => {
+      throw new Mistake(500, "INTERNAL", "It broke.");
+    });
+    await open("queues");
+    await page.getByText("INTERNAL · request r-1").waitFor();
+    server.instead.clear();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "mail" }).waitFor();
   });
 
   test("a person without the permission sees why a verb is grey", async () => {

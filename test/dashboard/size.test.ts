@@ -43,6 +43,20 @@ describe("the built dashboard", () => {
     expect(first).toBeGreaterThan(10 * KB);
   });
 
+  test("carries the licences of what is built into it", () => {
+    const text = read("licences.txt");
+    const modules = [
+      "preact",
+      "@preact/signals",
+      "@tanstack/virtual-core",
+      "uplot",
+      "@dagrejs/dagre",
+      "@dagrejs/graphlib",
+    ];
+    for (const name of modules) expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+, MIT$`, "m"));
+    expect(text.match(/Permission is hereby granted/g)?.length).toBeGreaterThanOrEqual(modules.length);
+  });
+
   test("has no inline script, no inline style and no foreign address", () => {
     const html = read("index.html");
     expect(html).not.toMatch(/<script(?![^>]* src=)|<style|style="|https?:/);

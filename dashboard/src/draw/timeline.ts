@@ -59,7 +59,7 @@ const BEGINS: Readonly<Record<string, string>> = {
 };
 const WAITS: readonly string[] = ["sleep", "signal", "approval", "child"];
 /** Written with others in one commit, or by the engine for itself: nothing to see on a timeline. */
-const UNSEEN: readonly string[] = ["snapshot", "frame", "spent", "patched", "begun", "start", "progress"];
+const UNSEEN: readonly string[] = ["snapshot", "frame", "spent", "patched", "begun", "start", "progress", "parked"];
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped", "dead", "quarantined"];
 const FOLD_ABOVE = 20;
 
