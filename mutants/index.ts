@@ -1,6 +1,7 @@
 // All planted bugs, by the part they are planted in.
 
 import { actors } from "./actors.js";
+import { admin } from "./admin.js";
 import { chaos } from "./chaos.js";
 import { dags } from "./dag.js";
 import { deploying } from "./deploying.js";
@@ -49,4 +50,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...modes,
   ...growth,
   ...deploying,
+  ...admin,
 ];

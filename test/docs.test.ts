@@ -15,6 +15,7 @@ const EXPECTED: Record<string, string> = {
     "[ 'r-7 1: clean up', 'r-7 2: clean up' ]",
     "[ 'stopped after 80 tokens' ]",
   ].join("\n"),
+  "admin.ts": ["cancelled", "runs.cancel from waiting: wrong day", "FORBIDDEN"].join("\n"),
   "claim-and-commit.ts": "accepted lost",
   "definitions.ts": [
     "{ report: 'north-1: 42 degrees (1 of 3)' }",

@@ -137,6 +137,15 @@ test("a token is shown once, works until it is revoked, and ten wrong ones lock 
   expect((await own.api("/session", as(secret))).body.code).toBe("TOO_MANY_FAILURES");
 });
 
+test("a token allows no more than its creator may do", async () => {
+  const limited = open({ auth: () => ({ id: "adam", may: ["administer", "see"], envs: ["a"] }), envs: ["a", "b"] });
+  const made = async (body: object) => (await limited.post("/tokens", { name: "t", ...body })).body.code ?? "made";
+  expect(await made({ may: ["operate"], envs: ["a"] })).toBe("FORBIDDEN");
+  expect(await made({ may: ["see"] })).toBe("ENV_FORBIDDEN");
+  expect(await made({ may: ["see"], envs: ["a", "b"] })).toBe("ENV_FORBIDDEN");
+  expect(await made({ may: ["see"], envs: ["a"] })).toBe("made");
+});
+
 test("an error that is not ours says nothing about itself", async () => {
   const failing = memoryStore();
   const logged: unknown[] = [];

@@ -76,7 +76,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   event: "paid",
   body: {},
   enabled: true,
-  may: ["see"],
+  may: ["administer"],
   action: "cancel",
   filter: {},
   digest: "x",

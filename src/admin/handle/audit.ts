@@ -3,11 +3,12 @@
 import type { TokenRecord } from "../../store/contract/audit/tokens.js";
 import type { RouteName } from "../api.js";
 import { newSecret } from "../auth/token-secret.js";
-import type { Handlers } from "../call.js";
+import type { Call, Handlers } from "../call.js";
 import type { Permission } from "../permission.js";
-import { notFound } from "../problem.js";
+import { ApiProblem, notFound } from "../problem.js";
 import type { AUDIT_ROUTES } from "../routes/audit.js";
 import { iso } from "../view/iso.js";
+import { redacted } from "../view/redact.js";
 
 function parsed(text: string | null): unknown {
   return text === null ? null : (JSON.parse(text) as unknown);
@@ -27,6 +28,16 @@ function tokenView({ by, may, envs, groups, createdAt, expiresAt, lastUsedAt, re
   };
 }
 
+/** A token allows no more than its creator may do, in no other env. */
+function expectNoMore(call: Call, may: readonly Permission[], envs: readonly string[] | undefined): void {
+  const missing = may.find((one) => !call.may(one));
+  if (missing) throw new ApiProblem(403, "FORBIDDEN", `You lack the permission ${missing} yourself.`, missing);
+  const { envs: own } = call.principal;
+  if (own !== undefined && (envs === undefined || envs.some((env) => !own.includes(env)))) {
+    throw new ApiProblem(403, "ENV_FORBIDDEN", `The token must be limited to your own envs: ${own.join(", ")}.`);
+  }
+}
+
 export const auditHandlers: Handlers<RouteName & keyof typeof AUDIT_ROUTES> = {
   "audit.list": async (call, { by, action, object, before, limit }) => {
     const filter = {
@@ -38,12 +49,14 @@ export const auditHandlers: Handlers<RouteName & keyof typeof AUDIT_ROUTES> = {
     const page = { limit, ...(before !== undefined && { before }) };
     const { rows, next } = await call.store.audit.list(filter, page);
     const shown = rows.map((row) => {
-      return { ...row, at: iso(row.at), before: parsed(row.before), after: parsed(row.after) };
+      const shown = (text: string | null) => redacted(parsed(text), call.admin.redact);
+      return { ...row, at: iso(row.at), before: shown(row.before), after: shown(row.after) };
     });
     return { rows: shown, next };
   },
   "tokens.list": async (call) => ({ rows: (await call.store.tokens.list()).map(tokenView) }),
   "tokens.create": async (call, { name, may, envs, groups, expiresInMs, note }) => {
+    expectNoMore(call, may, envs);
     const { secret, hash } = newSecret(call.admin.world);
     const token = {
       id: call.admin.world.id(),

@@ -6,6 +6,7 @@ import type { Call, Handlers } from "../call.js";
 import { notFound } from "../problem.js";
 import type { PROGRAM_ROUTES } from "../routes/programs.js";
 import { iso } from "../view/iso.js";
+import { redacted } from "../view/redact.js";
 
 async function programRows(call: Call, wanted?: string) {
   const { store, env } = call;
@@ -55,7 +56,8 @@ export const programHandlers: Handlers<RouteName & keyof typeof PROGRAM_ROUTES> 
   },
   "definitions.list": async (call) => {
     const rows = await call.client().definitions.list();
-    return { rows: rows.map(({ at, body, ...row }) => ({ ...row, at: iso(at), body: { ...body } })) };
+    const shown = (body: object) => redacted(body, call.admin.redact) as Record<string, unknown>;
+    return { rows: rows.map(({ at, body, ...row }) => ({ ...row, at: iso(at), body: shown(body) })) };
   },
   "definitions.save": async (call, { kind, name, body, over, note }) => {
     const before = await definitionOf(call, kind, name);

@@ -3891,31 +3891,6 @@ where a.env = $1 and a.by = $2 and a.action = $3 and a.object = $4 and a.id < $5
 order by a.id desc
 limit $6;
 
--- list_dead_timers · view/lists.ts
--- Lists dead timers.
-select x.id, x.instance, x.generation, x.kind, x.name,
-  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
-  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
-  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
-  i.id as instance_id
-from "holdfast".claim_groups g
-cross join lateral (
-  select x.*
-  from "holdfast".timers x
-  where x.claim_group = g.id
-    and x.state = 'dead'
-    and (
-      $2::bigint is null
-        or (x.try_at, x.id) > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
-    )
-  order by x.try_at, x.id
-  limit $4
-) x
-cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
-where g.env = $1
-order by x.try_at, x.id
-limit $4;
-
 -- list_definitions · definition/definitions.ts
 -- Lists definitions, with their bodies if the revision has changed.
 with mine as materialized (select * from "holdfast".definitions where env = $1),
@@ -3977,7 +3952,7 @@ where g.env = $3 and g.stack = $6 and g.program = $7
 order by i.made_at desc, i.key desc
 limit $2;
 
--- list_leases · view/lists.ts
+-- list_leases, with a prefix · view/lists.ts
 -- Lists named leases by key.
 with t as materialized (select clock_timestamp() as now)
 select l.env, l.key, l.owner, l.epoch, l.attempt, l.detail,
@@ -3989,7 +3964,7 @@ select l.env, l.key, l.owner, l.epoch, l.attempt, l.detail,
   floor(extract(epoch from l.finished_at) * 1000)::float8 as finished_at
 from "holdfast".leases l
 where l.env = $1 and l.key > $2 and l.key >= $3 and starts_with(l.key, $3)
-order by l.key
+order by l.env, l.key
 limit $4;
 
 -- list_limits · view/views.ts
@@ -4093,31 +4068,6 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build,
 from "holdfast".nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
 order by n.started_at desc, n.incarnation;
-
--- list_pending_timers · view/lists.ts
--- Lists pending timers by their next attempt.
-select x.id, x.instance, x.generation, x.kind, x.name,
-  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
-  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
-  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
-  i.id as instance_id
-from "holdfast".claim_groups g
-cross join lateral (
-  select x.*
-  from "holdfast".timers x
-  where x.claim_group = g.id
-    and x.state = 'pending'
-    and (
-      $2::bigint is null
-        or (x.try_at, x.id) > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
-    )
-  order by x.try_at, x.id
-  limit $4
-) x
-cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
-where g.env = $1
-order by x.try_at, x.id
-limit $4;
 
 -- list_queues · limit/queues.ts
 -- Lists queues with the number of runs in each state.
@@ -4386,7 +4336,7 @@ from "holdfast".subscriptions
 where env = $1
 order by id;
 
--- list_takeovers · view/histories.ts
+-- list_takeovers, the first page · view/histories.ts
 -- Lists reclaimed claims, the newest first.
 select k.run_id, g.program, k.epoch, floor(extract(epoch from k.at) * 1000)::float8 as at,
   (extract(epoch from k.at) * 1000000)::bigint as at_us, k.outcome,
@@ -4402,16 +4352,84 @@ select k.run_id, g.program, k.epoch, floor(extract(epoch from k.at) * 1000)::flo
   ) as by
 from "holdfast".reclaimed_claims k
 cross join lateral (select r.claim_group from "holdfast".runs r where r.id = k.run_id limit 1) r
-join "holdfast".claim_groups g on g.id = r.claim_group
-where g.env = $1
-  and (
-    $2::bigint is null
-      or (k.at, k.run_id, k.epoch) < (
-        timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid, $4::bigint
-      )
-  )
+cross join lateral (
+  select g.program
+  from "holdfast".claim_groups g
+  where g.id = r.claim_group and g.env = $1
+  limit 1
+) g
 order by k.at desc, k.run_id desc, k.epoch desc
-limit $5;
+limit $2;
+
+-- list_takeovers, the next page · view/histories.ts
+-- Lists reclaimed claims, the newest first.
+select k.run_id, g.program, k.epoch, floor(extract(epoch from k.at) * 1000)::float8 as at,
+  (extract(epoch from k.at) * 1000000)::bigint as at_us, k.outcome,
+  (
+    select json_build_object('incarnation', k.owner, 'identity', max(n.identity), 'name', max(n.name))
+    from "holdfast".nodes n
+    where n.incarnation = k.owner having k.owner is not null
+  ) as holder,
+  (
+    select json_build_object('incarnation', k.by, 'identity', max(n.identity), 'name', max(n.name))
+    from "holdfast".nodes n
+    where n.incarnation = k.by having k.by is not null
+  ) as by
+from "holdfast".reclaimed_claims k
+cross join lateral (select r.claim_group from "holdfast".runs r where r.id = k.run_id limit 1) r
+cross join lateral (
+  select g.program
+  from "holdfast".claim_groups g
+  where g.id = r.claim_group and g.env = $1
+  limit 1
+) g
+where (k.at, k.run_id, k.epoch) < (
+  timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid, $5::bigint
+)
+order by k.at desc, k.run_id desc, k.epoch desc
+limit $2;
+
+-- list_timers, pending · view/lists.ts
+-- Lists timers by their next attempt.
+select x.id, x.instance, x.generation, x.kind, x.name,
+  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
+  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
+  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
+  x.instance_id
+from "holdfast".claim_groups g
+cross join lateral (
+  select x.*, i.id as instance_id
+  from "holdfast".timers x
+  cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
+  where x.claim_group = g.id and x.state = 'pending'
+  order by x.claim_group, x.try_at, x.id
+  limit $2
+) x
+where g.env = $1
+order by x.try_at, x.id
+limit $2;
+
+-- list_timers, dead, the next page · view/lists.ts
+-- Lists timers by their next attempt.
+select x.id, x.instance, x.generation, x.kind, x.name,
+  floor(extract(epoch from x.due_at) * 1000)::float8 as due_at,
+  floor(extract(epoch from greatest(x.try_at, x.claimed_until)) * 1000)::float8 as look_at,
+  (extract(epoch from x.try_at) * 1000000)::bigint as try_us, x.attempts, x.state, x.problem, g.program,
+  x.instance_id
+from "holdfast".claim_groups g
+cross join lateral (
+  select x.*, i.id as instance_id
+  from "holdfast".timers x
+  cross join lateral (select i.id from "holdfast".instances i where i.key = x.instance limit 1) i
+  where x.claim_group = g.id
+    and x.state = 'dead'
+    and (x.try_at, x.id) > (timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid)
+  order by x.claim_group, x.try_at, x.id
+  limit $2
+) x
+where g.env = $1
+order by x.try_at, x.id
+limit $2;
 
 -- list_tokens · audit/tokens.ts
 -- Lists tokens, the newest first.
@@ -4595,7 +4613,7 @@ where h.env = $1
   )
 order by h.kind collate "C", h.name collate "C", h.version;
 
--- open_questions · view/histories.ts
+-- open_questions, the first page · view/histories.ts
 -- Lists the approvals that runs of an env ask for and that are not decided.
 select j.run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
   floor(extract(epoch from j.at) * 1000)::float8 as at
@@ -4608,15 +4626,18 @@ cross join lateral (
     and j.seq > r.base_seq
   limit 1
 ) r
-join "holdfast".claim_groups g on g.id = r.claim_group
+cross join lateral (
+  select g.program, g.stack
+  from "holdfast".claim_groups g
+  where g.id = r.claim_group and g.env = $1
+  limit 1
+) g
 cross join lateral (
   select 'wait:' || j.name || ':' || j.key || case
     when r.base_seq = 0 then ''
     else '@' || r.base_seq end as wait_key
 ) k
 where j.kind = 'approval.begun'
-  and g.env = $1
-  and ($2::uuid is null or (j.run_id, j.seq) < ($2::uuid, $3::bigint))
   and not exists (select from "holdfast".inbox i where i.run_id = j.run_id and i.key = k.wait_key)
   and not exists (
     select
@@ -4626,7 +4647,44 @@ where j.kind = 'approval.begun'
       and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
   )
 order by j.run_id desc, j.seq desc
-limit $4;
+limit $2;
+
+-- open_questions, the next page · view/histories.ts
+-- Lists the approvals that runs of an env ask for and that are not decided.
+select j.run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
+  floor(extract(epoch from j.at) * 1000)::float8 as at
+from "holdfast".journal j
+cross join lateral (
+  select r.claim_group, r.base_seq
+  from "holdfast".runs r
+  where r.id = j.run_id
+    and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+    and j.seq > r.base_seq
+  limit 1
+) r
+cross join lateral (
+  select g.program, g.stack
+  from "holdfast".claim_groups g
+  where g.id = r.claim_group and g.env = $1
+  limit 1
+) g
+cross join lateral (
+  select 'wait:' || j.name || ':' || j.key || case
+    when r.base_seq = 0 then ''
+    else '@' || r.base_seq end as wait_key
+) k
+where j.kind = 'approval.begun'
+  and (j.run_id, j.seq) < ($3::uuid, $4::bigint)
+  and not exists (select from "holdfast".inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+  and not exists (
+    select
+    from "holdfast".journal t
+    where t.run_id = j.run_id
+      and t.seq > j.seq
+      and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+  )
+order by j.run_id desc, j.seq desc
+limit $2;
 
 -- outline_journals · view/histories.ts
 -- Reads journals without payloads, together with the states of their runs.

@@ -2,7 +2,13 @@
 
 import { omit } from "../../../kernel/omit.js";
 import type { RunFilter } from "../../contract/run/records.js";
-import { type Counted, type LimitLine, MOST_IN_LINE, type ViewStore } from "../../contract/view/views.js";
+import {
+  type Counted,
+  type LimitLine,
+  MOST_IN_LINE,
+  type TimerView,
+  type ViewStore,
+} from "../../contract/view/views.js";
 import { leaseRecord } from "../lease/leases.js";
 import { timerRecord } from "../machine/instance-records.js";
 import { getRun, matches } from "../run/list-runs.js";
@@ -37,14 +43,15 @@ function count(tables: Tables, filter: RunFilter, most: number): Counted {
   return { n: Math.min(n, most), atLeast: n > most };
 }
 
-function timers(tables: Tables, env: string, state: "pending" | "dead") {
+function timers(tables: Tables, env: string, state: "pending" | "dead"): Placed<TimerView>[] {
   return [...tables.timers.values()]
-    .filter((row) => row.state === state && tables.instances.get(row.instanceKey)?.group.env === env)
+    .filter((row) => row.state === state && tables.groups.groupOf(row.groupId)?.env === env)
     .sort((a, b) => a.tryAtUs - b.tryAtUs || compareText(a.id, b.id))
-    .map((row) => {
-      const instance = tables.instances.get(row.instanceKey)!;
-      const view = { ...omit(timerRecord(row), "payload"), machine: instance.group.program, instance: instance.id };
-      return { place: `${row.tryAtUs}/${row.id}`, row: view };
+    .flatMap((row) => {
+      const instance = tables.instances.get(row.instanceKey)?.id;
+      if (instance === undefined) return [];
+      const machine = tables.groups.groupOf(row.groupId)!.program;
+      return [{ place: `${row.tryAtUs}/${row.id}`, row: { ...omit(timerRecord(row), "payload"), machine, instance } }];
     });
 }
 

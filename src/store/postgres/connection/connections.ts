@@ -34,6 +34,8 @@ export interface ConnectionOptions {
 export const OUR_STATEMENTS = "set enable_seqscan = off; set plan_cache_mode = force_generic_plan";
 /** For one whose best plan depends on its values, and one that may have to read a table in whole. Until the transaction's end. */
 export const FOR_ITS_VALUES = "set local plan_cache_mode = auto";
+/** For a page that is read in the order of an index: without statistics, the planner would read all rows and sort them. */
+export const IN_INDEX_ORDER = `${FOR_ITS_VALUES}; set local enable_sort = off; set local enable_bitmapscan = off`;
 export const AS_THE_SERVER_LIKES = `${FOR_ITS_VALUES}; set local enable_seqscan = on`;
 
 const SESSION_SETTINGS = (timeoutMs: number) =>

@@ -11,7 +11,14 @@ import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { auditedStatement, auditValues, isWriting } from "../audit/audited-statement.js";
 import { arrayLiteral } from "./array-literal.js";
-import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
+import {
+  AS_THE_SERVER_LIKES,
+  type ConnectionOptions,
+  Connections,
+  FOR_ITS_VALUES,
+  IN_INDEX_ORDER,
+  type Line,
+} from "./connections.js";
 import type { Dialect, Query, QueryText, Statement } from "./dialect.js";
 import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
@@ -169,6 +176,11 @@ export class Database {
   /** A text that varies (lists with filters): never prepared, and planned for its values. */
   runQuery<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
     return this.#runFor(FOR_ITS_VALUES, query.name, query.text(this.dialect, asked));
+  }
+
+  /** One that reads a page in the order of an index. */
+  runInOrder<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
+    return this.#runFor(IN_INDEX_ORDER, query.name, query.text(this.dialect, asked));
   }
 
   /** One that may have to read a table in whole: a count. */

@@ -43,6 +43,6 @@ create table ${s}.tokens (
 
 -- What the lists of open approvals, reclaimed claims and dead timers read.
 create index journal_questions on ${s}.journal (run_id, seq) where kind = 'approval.begun';
-create index reclaimed_claims_at on ${s}.reclaimed_claims (at);
+create index reclaimed_claims_at on ${s}.reclaimed_claims (at, run_id, epoch);
 create index timers_dead on ${s}.timers (claim_group, try_at) where state = 'dead';
 `;

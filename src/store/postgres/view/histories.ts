@@ -12,11 +12,12 @@ import type {
   ViewRequest,
 } from "../../contract/view/views.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
+import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { bigint, bool, rowset, uuid } from "../connection/rowset.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "../journal/read-journal.js";
 import { ENDED } from "../run/ended-states.js";
+import { microseconds, placeOf, VIEW_SAMPLES } from "./place.js";
 
 const OUTLINES = rowset<OutlineRequest>()({
   run_id: uuid(({ runId }) => runId),
@@ -83,29 +84,35 @@ function outlineEntry({ seq, epoch, kind, name, key, at, codec, bytes }: Outline
  * Down the index of questions, which holds only entries of this kind. A decision shares its key with the question's timeout
  * (waitKey in replay/recorded.ts). A rewind leaves the questions before it.
  */
-export const openQuestions = statement(
-  "open_questions",
-  "Lists the approvals that runs of an env ask for and that are not decided.",
-  ({ schema: s }) => `
+export const openQuestions = query<ViewRequest>({
+  name: "open_questions",
+  purpose: "Lists the approvals that runs of an env ask for and that are not decided.",
+  text({ schema: s }, { env, limit, after }) {
+    const values: unknown[] = [env, limit + 1];
+    const behind = after === undefined ? "" : `and (j.run_id, j.seq) < ($3::uuid, $4::bigint)`;
+    if (after !== undefined) values.push(...placeOf(after, 2));
+    const text = `
 select j.run_id, g.program, g.stack, r.base_seq, ${ENTRY_COLUMNS}
 from ${s}.journal j
 cross join lateral (
   select r.claim_group, r.base_seq from ${s}.runs r
   where r.id = j.run_id and r.state not in ${ENDED} and j.seq > r.base_seq limit 1
 ) r
-join ${s}.claim_groups g on g.id = r.claim_group
+cross join lateral (select g.program, g.stack from ${s}.claim_groups g where g.id = r.claim_group and g.env = $1 limit 1) g
 cross join lateral (
   select 'wait:' || j.name || ':' || j.key || case when r.base_seq = 0 then '' else '@' || r.base_seq end as wait_key
 ) k
-where j.kind = 'approval.begun' and g.env = $1
-  and ($2::uuid is null or (j.run_id, j.seq) < ($2::uuid, $3::bigint))
+where j.kind = 'approval.begun' ${behind}
   and not exists (select from ${s}.inbox i where i.run_id = j.run_id and i.key = k.wait_key)
   and not exists (
     select from ${s}.journal t where t.run_id = j.run_id and t.seq > j.seq
       and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
   )
-order by j.run_id desc, j.seq desc limit $4`,
-);
+order by j.run_id desc, j.seq desc limit $2`;
+    return { text, values };
+  },
+  samples: VIEW_SAMPLES("00000000-0000-7000-8000-000000000000/1"),
+});
 
 interface QuestionRow extends EntryRow {
   run_id: string;
@@ -114,9 +121,9 @@ interface QuestionRow extends EntryRow {
   base_seq: string;
 }
 
-export async function questions(db: Database, { env, limit, after }: ViewRequest): Promise<ViewPage<Question>> {
-  const [runId = null, seq = null] = after?.split("/") ?? [];
-  const found = await db.run<QuestionRow>(openQuestions, [env, runId, seq, limit + 1]);
+export async function questions(db: Database, request: ViewRequest): Promise<ViewPage<Question>> {
+  const { limit } = request;
+  const found = await db.runInOrder<QuestionRow, ViewRequest>(openQuestions, request);
   const rows = found.slice(0, limit).map((row): Question => {
     const { run_id, program, stack, base_seq } = row;
     return { runId: run_id, program, stack: stack || null, baseSeq: Number(base_seq), entry: entryOf(row) };
@@ -125,25 +132,29 @@ export async function questions(db: Database, { env, limit, after }: ViewRequest
   return { rows, next: found.length > limit && last ? `${last.runId}/${last.entry.seq}` : null };
 }
 
-export const listTakeovers = statement(
-  "list_takeovers",
-  "Lists reclaimed claims, the newest first.",
-  ({ schema: s }) => {
+export const listTakeovers = query<ViewRequest>({
+  name: "list_takeovers",
+  purpose: "Lists reclaimed claims, the newest first.",
+  text({ schema: s }, { env, limit, after }) {
     const holder = (incarnation: string) => `(
     select json_build_object('incarnation', ${incarnation}, 'identity', max(n.identity), 'name', max(n.name))
     from ${s}.nodes n where n.incarnation = ${incarnation} having ${incarnation} is not null
   )`;
-    return `
+    const values: unknown[] = [env, limit + 1];
+    const behind = `where (k.at, k.run_id, k.epoch) < (${microseconds("$3")}, $4::uuid, $5::bigint)`;
+    if (after !== undefined) values.push(...placeOf(after, 3));
+    const text = `
 select k.run_id, g.program, k.epoch, ${ms("k.at")} as at, (extract(epoch from k.at) * 1000000)::bigint as at_us, k.outcome,
   ${holder("k.owner")} as holder, ${holder("k.by")} as by
 from ${s}.reclaimed_claims k
 cross join lateral (select r.claim_group from ${s}.runs r where r.id = k.run_id limit 1) r
-join ${s}.claim_groups g on g.id = r.claim_group
-where g.env = $1 and ($2::bigint is null
-  or (k.at, k.run_id, k.epoch) < (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid, $4::bigint))
-order by k.at desc, k.run_id desc, k.epoch desc limit $5`;
+cross join lateral (select g.program from ${s}.claim_groups g where g.id = r.claim_group and g.env = $1 limit 1) g
+${after === undefined ? "" : behind}
+order by k.at desc, k.run_id desc, k.epoch desc limit $2`;
+    return { text, values };
   },
-);
+  samples: VIEW_SAMPLES("1/00000000-0000-7000-8000-000000000000/1"),
+});
 
 interface TakeoverRow {
   run_id: string;
@@ -156,9 +167,9 @@ interface TakeoverRow {
   by: Holder | null;
 }
 
-export async function takeovers(db: Database, { env, limit, after }: ViewRequest): Promise<ViewPage<Takeover>> {
-  const [at = null, runId = null, epoch = null] = after?.split("/") ?? [];
-  const found = await db.run<TakeoverRow>(listTakeovers, [env, at, runId, epoch, limit + 1]);
+export async function takeovers(db: Database, request: ViewRequest): Promise<ViewPage<Takeover>> {
+  const { limit } = request;
+  const found = await db.runInOrder<TakeoverRow, ViewRequest>(listTakeovers, request);
   const shown = found.slice(0, limit);
   const rows = shown.map(({ run_id, program, epoch: of, at: when, outcome, holder, by }) => {
     return { runId: run_id, program, epoch: Number(of), at: when, from: holder, by, outcome };
