@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { RouteName } from "../../src/admin/api.js";
 import { describeWith } from "../harness/require.js";
 import { type Built, buildDashboard } from "./built.js";
-import { Mistake } from "./fixture/answers.js";
+import { ANSWERS, Mistake } from "./fixture/answers.js";
 import { uuid } from "./fixture/clock.js";
 import { DAG, GRAPH, LONG, REFUSED, TAKEOVER } from "./fixture/runs.js";
 import { type FixtureServer, serveFixture } from "./fixture/server.js";
@@ -62,6 +62,46 @@ const EMPTY: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
   ["audit", { "audit.list": NONE }],
   ["settings", { "tokens.list": NONE }],
 ];
+
+const MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+/** Fields whose text comes from people and programs. */
+const WRITTEN = [
+  "text",
+  "ask",
+  "note",
+  "code",
+  "message",
+  "by",
+  "detail",
+  "problem",
+  "key",
+  "approval",
+  "event",
+  "remedy",
+  "sender",
+];
+const HOSTILE_PAGES = [
+  "",
+  "approvals",
+  "dead",
+  "queues",
+  "triggers",
+  "machines",
+  "timers",
+  "leases",
+  "audit",
+  "doctor",
+];
+
+/** The answer with markup in every such field. */
+function hostile(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hostile);
+  if (typeof value !== "object" || value === null) return value;
+  const pairs = Object.entries(value).map(([name, one]) =>
+    WRITTEN.includes(name) && typeof one === "string" ? [name, MARKUP] : [name, hostile(one)],
+  );
+  return Object.fromEntries(pairs);
+}
 
 interface AxeFinding {
   readonly id: string;
@@ -236,6 +276,18 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     await page.getByRole("button", { name: /^show/ }).first().click();
     await page.getByText("<img src=x onerror=alert(1)>").waitFor();
     expect(await page.locator("main img").count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  test("markup in every field that a person can write is shown as text", async () => {
+    for (const [name, make] of Object.entries(ANSWERS)) {
+      if (name !== "session.get") server.instead.set(name as RouteName, (input) => hostile(make(input)));
+    }
+    for (const path of HOSTILE_PAGES) {
+      await open(path);
+      expect(await page.locator("main img, main script").count()).toBe(0);
+      await expect.poll(() => page.locator("main").textContent()).toContain("<img src=x");
+    }
     expect(problems).toEqual([]);
   });
 

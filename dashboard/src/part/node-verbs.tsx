@@ -41,6 +41,38 @@ export function ModeVerb({ node, then }: NodeVerbProps) {
   );
 }
 
+const NO_OVERRIDE = "no override";
+
+export function OverrideVerb({ node, then }: NodeVerbProps) {
+  const programs = [...new Set(node.serves.map(({ program }) => program))];
+  if (programs.length === 0) return null;
+  return (
+    <Verb
+      question={{
+        title: `Mode of ${node.name} for one program`,
+        effect: "Overrides the node's mode for this program only.",
+        confirm: "Set it",
+        fields: [
+          { name: "program", label: "Program", kind: "choice", choices: programs },
+          { name: "mode", label: "Mode", kind: "choice", choices: [...MODES, NO_OVERRIDE] },
+          { name: "keep", label: "Also for later starts of this node", kind: "check" },
+        ],
+      }}
+      act={async ({ program = "", mode, keep, note }) => {
+        const chosen = MODES.find((one) => one === mode) ?? null;
+        const change = { node: node.incarnation, program, mode: chosen, keep: keep === "on" };
+        await call("nodes.override", { ...change, ...(note && { note }) });
+        return chosen === null
+          ? `${program} follows the mode of ${node.name}.`
+          : `${program} is ${chosen} on ${node.name}.`;
+      }}
+      then={then}
+    >
+      Override…
+    </Verb>
+  );
+}
+
 export function DrainVerb({ node, then }: NodeVerbProps) {
   return (
     <Verb
