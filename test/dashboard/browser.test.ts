@@ -233,6 +233,16 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     await page.getByRole("heading", { name: "order:o-19" }).waitFor();
   });
 
+  test("a phone reaches every page by the bottom bar", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open("");
+    await page.getByRole("button", { name: "More" }).click();
+    await page.locator("#more-pages").getByRole("link", { name: "Leases" }).click();
+    await page.getByRole("heading", { name: "Leases", level: 1 }).waitFor();
+    expect(await page.locator("#more-pages").isVisible()).toBe(false);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   test("only visible rows exist", async () => {
     await open("runs");
     for (let i = 0; i < 3; i++) await page.getByRole("button", { name: "Older" }).click();
@@ -308,19 +318,20 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
   });
 
   test("a store that is away greys the page and keeps its figures; a pruned run says so", async () => {
-    await open("leases");
-    server.instead.set("leases.list", () => {
+    await open("doctor");
+    server.instead.set("doctor.get", () => {
       throw new Mistake(503, "STORE_AWAY", "The database does not answer.");
     });
-    await page.getByText("What you see is from").waitFor({ timeout: 8_000 });
-    expect(await page.locator("tbody tr").count()).toBe(4);
+    await page.getByRole("button", { name: "Look again" }).click();
+    await page.getByText("What you see is from").waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(5);
     await page.goto(`${server.url}runs/${uuid(999_999)}`);
     await page.getByText("It may have been pruned.").waitFor();
   });
 
   test.each(EMPTY)("an empty /%s says what is missing", async (path, routes) => {
     for (const [name, answer] of Object.entries(routes)) server.instead.set(name as RouteName, () => answer);
-    await open(path);
+    await move(path);
     await page.locator(".empty-title").first().waitFor();
     expect(problems).toEqual([]);
   });

@@ -1,5 +1,6 @@
 // The rail of pages at the left, and the bar of five at the bottom of a phone.
 
+import { useEffect, useRef } from "preact/hooks";
 import { address, href } from "../live/router.js";
 import { Icon } from "./icon.js";
 
@@ -100,6 +101,11 @@ const BOTTOM = ["/", "/runs", "/approvals", "/nodes"];
 
 export function BottomBar({ counts }: { readonly counts: Counts | null }) {
   const entries = SECTIONS.flatMap((section) => section.entries);
+  const menu = useRef<HTMLDivElement>(null);
+  const { path } = address.value;
+  useEffect(() => {
+    if (menu.current?.matches(":popover-open")) menu.current.hidePopover();
+  }, [path]);
   return (
     <>
       <nav class="bottom-bar" aria-label="Main pages">
@@ -112,7 +118,7 @@ export function BottomBar({ counts }: { readonly counts: Counts | null }) {
           <span class="rail-label">More</span>
         </button>
       </nav>
-      <div id="more-pages" class="more-pages" popover="auto">
+      <div id="more-pages" class="more-pages" popover="auto" ref={menu}>
         {entries
           .filter(({ to }) => !BOTTOM.includes(to))
           .map((entry) => (

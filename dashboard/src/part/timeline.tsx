@@ -39,7 +39,7 @@ export function Timeline({ run, claims, entries, childEnds, range, hideDone, cho
   });
   const all = timelineRows({ entries, claims, now: at, running: run.state === "running", childEnds });
   const rows = hideDone ? all.filter(({ bars }) => bars.some(({ kind }) => kind !== "done" && kind !== "event")) : all;
-  const axis = axisOf(lane, rows, range, Math.max(width - 10, 560));
+  const axis = axisOf(lane, rows, range, Math.max(width - 10, 400));
   return (
     <div class="timeline">
       <div class="timeline-names">
