@@ -1,6 +1,6 @@
 // The views of the PostgreSQL store, joined.
 
-import type { RunFilter } from "../../contract/run/records.js";
+import type { RunFilter, RunRecord } from "../../contract/run/records.js";
 import type { Counted, LimitLine, ViewPage, ViewRequest, ViewStore } from "../../contract/view/views.js";
 import { MOST_IN_LINE } from "../../contract/view/views.js";
 import type { Database } from "../connection/database.js";

@@ -1,0 +1,83 @@
+// Boxes of the owner lane and of the timeline's rows: spans of time to rectangles, with a label where it fits.
+
+import type { Mark, OwnerLane, Segment } from "./owner-lane.js";
+import { type TimeAxis, xOf } from "./time-axis.js";
+import type { Bar, BarKind, Row } from "./timeline.js";
+import { duration } from "./words.js";
+
+export interface LaneBox {
+  readonly segment: Segment;
+  readonly x: number;
+  readonly width: number;
+  /** Null where it does not fit. */
+  readonly label: string | null;
+}
+
+export interface LaneMark {
+  readonly mark: Mark;
+  readonly x: number;
+}
+
+/** Narrower boxes cannot be seen or pressed. */
+const NARROWEST = 3;
+const CHARACTER = 6.6;
+const PADDING = 12;
+
+export function laneBoxes(
+  lane: OwnerLane,
+  axis: TimeAxis,
+): { readonly boxes: readonly LaneBox[]; readonly marks: readonly LaneMark[] } {
+  const seen = lane.segments.filter(({ from, to }) => to >= axis.from && from <= axis.to);
+  const boxes = seen.map((segment) => {
+    const x = xOf(axis, segment.from);
+    const width = Math.max(Math.round((xOf(axis, segment.to) - x) * 10) / 10, NARROWEST);
+    return { segment, x, width, label: fitting(segment.label, segment.kind === "gap" ? width - 6 : width) };
+  });
+  const marks = lane.marks
+    .filter(({ at }) => at >= axis.from && at <= axis.to)
+    .map((mark) => ({ mark, x: xOf(axis, mark.at) }));
+  return { boxes, marks };
+}
+
+function fitting(label: string, width: number): string | null {
+  const most = Math.floor((width - PADDING) / CHARACTER);
+  if (label.length <= most) return label;
+  return most >= 6 ? `${label.slice(0, most - 1)}…` : null;
+}
+
+export interface BarBox {
+  readonly bar: Bar;
+  readonly row: number;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  /** How long it took, written after the bar. */
+  readonly text: string | null;
+}
+
+export const ROW_HEIGHT = 26;
+
+const TEXTS: Readonly<Record<BarKind, (ms: number) => string | null>> = {
+  done: (ms) => duration(ms),
+  failed: (ms) => (ms === 0 ? "failed" : `failed after ${duration(ms)}`),
+  tried: () => "tried",
+  cut: () => "cut off",
+  wait: (ms) => duration(ms),
+  now: (ms) => `${duration(ms)} so far`,
+  event: () => null,
+};
+
+export function barBoxes(rows: readonly Row[], axis: TimeAxis): readonly BarBox[] {
+  return rows.flatMap(({ bars, fold }, row) => {
+    const last = bars.at(-1);
+    return bars
+      .filter(({ from, to }) => to >= axis.from && from <= axis.to)
+      .map((bar) => {
+        const x = xOf(axis, bar.from);
+        const width = Math.max(Math.round((xOf(axis, bar.to) - x) * 10) / 10, NARROWEST);
+        const words = bar === last && fold === null ? TEXTS[bar.kind](bar.to - bar.from) : null;
+        const fits = words !== null && x + width + words.length * CHARACTER + 8 < axis.width;
+        return { bar, row, x, y: row * ROW_HEIGHT, width, text: fits ? words : null };
+      });
+  });
+}

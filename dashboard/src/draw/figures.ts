@@ -1,0 +1,71 @@
+// Figures over time as series for charts, and the numbers above them. Pure.
+
+import type { Figure, NodeRow, Takeover } from "../live/model.js";
+
+export interface Series {
+  /** Seconds since 1970, as the chart wants them. */
+  readonly at: readonly number[];
+  readonly endedPerSecond: readonly number[];
+  readonly failedPerSecond: readonly number[];
+  readonly p95Seconds: readonly (number | null)[];
+  readonly oldestSeconds: readonly (number | null)[];
+}
+
+export function seriesOf(figures: readonly Figure[], stepSeconds: number): Series {
+  return {
+    at: figures.map(({ at }) => Date.parse(at) / 1_000),
+    endedPerSecond: figures.map(({ completed, failed }) => (completed + failed) / stepSeconds),
+    failedPerSecond: figures.map(({ failed }) => failed / stepSeconds),
+    p95Seconds: figures.map(({ p95Ms }) => (p95Ms === null ? null : p95Ms / 1_000)),
+    oldestSeconds: figures.map(({ oldestMs }) => (oldestMs === null ? null : oldestMs / 1_000)),
+  };
+}
+
+export interface Summary {
+  readonly endedPerSecond: number;
+  readonly failedShare: number;
+  readonly p95Ms: number | null;
+  readonly oldestMs: number | null;
+}
+
+/** Over the last steps, so that a number does not jump with every step. */
+export function summaryOf(figures: readonly Figure[], stepSeconds: number): Summary {
+  const recent = figures.slice(-6);
+  const ended = recent.reduce((sum, { completed, failed }) => sum + completed + failed, 0);
+  const failed = recent.reduce((sum, one) => sum + one.failed, 0);
+  const last = recent.at(-1);
+  return {
+    endedPerSecond: recent.length === 0 ? 0 : ended / (recent.length * stepSeconds),
+    failedShare: ended === 0 ? 0 : failed / ended,
+    p95Ms: last?.p95Ms ?? null,
+    oldestMs: last?.oldestMs ?? null,
+  };
+}
+
+export interface TimeMark {
+  readonly at: number;
+  readonly kind: "deploy" | "takeover";
+  readonly text: string;
+}
+
+/** A deploy is the first start of a build; takeovers of one second are one mark. */
+export function marksOf(
+  nodes: readonly Pick<NodeRow, "build" | "startedAt">[],
+  takeovers: readonly Pick<Takeover, "at">[],
+): readonly TimeMark[] {
+  const builds = new Map<string, number>();
+  for (const { build, startedAt } of nodes) {
+    const at = Date.parse(startedAt) / 1_000;
+    if (build !== null) builds.set(build, Math.min(builds.get(build) ?? at, at));
+  }
+  const deploys = [...builds].map(([build, at]): TimeMark => ({ at, kind: "deploy", text: build }));
+  const seconds = new Map<number, number>();
+  for (const { at } of takeovers) {
+    const second = Math.floor(Date.parse(at) / 1_000);
+    seconds.set(second, (seconds.get(second) ?? 0) + 1);
+  }
+  const taken = [...seconds].map(
+    ([at, n]): TimeMark => ({ at, kind: "takeover", text: n === 1 ? "takeover" : `${n} takeovers` }),
+  );
+  return [...deploys, ...taken].sort((a, b) => a.at - b.at);
+}

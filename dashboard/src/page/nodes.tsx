@@ -1,0 +1,180 @@
+// Nodes: every live and silent one with mode, build, slots and what it holds; takeovers below.
+
+import { holderName } from "../draw/owner-lane.js";
+import { bytes, plural } from "../draw/words.js";
+import { shortId } from "../live/address.js";
+import { session } from "../live/api.js";
+import type { NodeRow, Takeover } from "../live/model.js";
+import { href } from "../live/router.js";
+import { useLive } from "../live/stream.js";
+import { useRoute } from "../live/use-route.js";
+import { Slots } from "../part/meter.js";
+import { DevVerbs, DrainVerb, ModeVerb } from "../part/node-verbs.js";
+import { Owner } from "../part/owner.js";
+import { Empty, Panel, Show } from "../part/panel.js";
+import { type Column, Rows } from "../part/rows.js";
+import { PageHead } from "../part/tabs.js";
+import { Age, Instant } from "../part/time.js";
+
+export default function NodesPage() {
+  const nodes = useRoute("nodes.list", {}, { everyMs: 5_000 });
+  useLive(["nodes"], (patch) => patch.kind === "nodes" && nodes.change(() => ({ rows: patch.rows })));
+  const rows = nodes.data?.rows ?? [];
+  const alive = rows.filter((node) => node.alive).length;
+  return (
+    <>
+      <PageHead title="Nodes">
+        {nodes.data !== null && (
+          <span class="muted">
+            {alive} alive · {rows.length - alive} silent
+          </span>
+        )}
+      </PageHead>
+      <Panel label="Nodes">
+        <Show of={nodes} empty={{ when: (data) => data.rows.length === 0, show: <NoNodes /> }}>
+          {(data) => (
+            <Rows
+              rows={data.rows as readonly NodeRow[]}
+              columns={columnsWith(nodes.reload)}
+              id={(node) => node.incarnation}
+              to={(node) => `/nodes/${node.incarnation}`}
+            />
+          )}
+        </Show>
+      </Panel>
+      <Takeovers />
+    </>
+  );
+}
+
+function NoNodes() {
+  return (
+    <Empty title="No node is registered. Start one:">
+      <pre>{`import { createNode } from "holdfast";\nawait createNode({ store, programs: [order] }).start();`}</pre>
+    </Empty>
+  );
+}
+
+function columnsWith(reload: () => void): readonly Column<NodeRow>[] {
+  return [
+    {
+      title: "Node",
+      cell: (node) => (
+        <strong>
+          <Owner holder={node} />
+        </strong>
+      ),
+    },
+    { title: "State", cell: (node) => <NodeState node={node} /> },
+    { title: "Mode", cell: (node) => <Mode node={node} /> },
+    { title: "Build", cell: (node) => node.build ?? "–" },
+    {
+      title: "Slots",
+      cell: (node) =>
+        node.executors.map(({ name, slots }) => (
+          <div key={name} class="slot-line">
+            <span class="muted">{name}</span> <Slots busy={busyOf(node, name)} slots={slots} />
+          </div>
+        )),
+    },
+    { title: "Holds", class: "right num", cell: (node) => node.holds },
+    { title: "Loop p99, memory", class: "right num", cell: (node) => vitalsText(node) },
+    { title: "Seen", class: "right", cell: (node) => <Age at={node.seenAt} suffix=" ago" /> },
+    { title: "", class: "fit", cell: (node) => <NodeVerbs node={node} reload={reload} /> },
+  ];
+}
+
+function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: () => void }) {
+  if (!node.alive) return null;
+  return (
+    <span class="verbs">
+      <ModeVerb node={node} then={reload} />
+      <DrainVerb node={node} then={reload} />
+      {session.value?.dev && <DevVerbs node={node} then={reload} />}
+    </span>
+  );
+}
+
+function vitalsText({ vitals }: NodeRow): string {
+  const loop = vitals?.loopP99Ms === undefined ? null : `${vitals.loopP99Ms} ms`;
+  const memory = vitals?.rssBytes === undefined ? null : bytes(vitals.rssBytes);
+  return [loop, memory].filter((text) => text !== null).join(", ") || "–";
+}
+
+/** Until nodes report it, what a node holds counts for its first executor. */
+export function busyOf(node: NodeRow, executor: string): number {
+  const told = node.vitals?.busy?.[executor];
+  return told ?? (node.executors[0]?.name === executor ? node.holds : 0);
+}
+
+export function NodeState({ node }: { readonly node: NodeRow }) {
+  const [word, tone] =
+    node.stoppedAt !== null
+      ? ["stopped", ""]
+      : !node.alive
+        ? ["silent", "is-warn"]
+        : node.drain !== null
+          ? ["draining", "is-note"]
+          : ["alive", "is-good"];
+  return <span class={`badge ${tone}`}>{word}</span>;
+}
+
+export function Mode({ node }: { readonly node: NodeRow }) {
+  const overrides = Object.entries(node.overrides);
+  return (
+    <>
+      {node.mode}
+      {overrides.length > 0 && (
+        <div class="muted">{overrides.map(([program, mode]) => `${program}: ${mode}`).join(", ")}</div>
+      )}
+    </>
+  );
+}
+
+const TAKEOVER_COLUMNS: readonly Column<Takeover>[] = [
+  { title: "When (UTC)", cell: ({ at }) => <Instant at={at} fraction /> },
+  {
+    title: "Run",
+    cell: ({ runId, program }) => (
+      <a href={href(`/runs/${runId}`)}>
+        {program} <span class="mono">{shortId(runId)}</span>
+      </a>
+    ),
+  },
+  { title: "Lost by", cell: ({ from }) => <Owner holder={from} /> },
+  { title: "Reclaimed by", cell: ({ by }) => (by === null ? "a caller" : <Owner holder={by} />) },
+  { title: "Claim", class: "num", cell: ({ epoch }) => `${epoch} → ${epoch + 1}` },
+  { title: "Then", cell: ({ outcome }) => (outcome === "waiting" ? "continued" : outcome) },
+];
+
+function Takeovers() {
+  const takeovers = useRoute("takeovers.list", { limit: 50 }, { everyMs: 5_000 });
+  const n = takeovers.data?.rows.length ?? 0;
+  const lost = new Set(takeovers.data?.rows.map(({ from }) => holderName(from)));
+  return (
+    <Panel
+      title="Takeovers"
+      actions={
+        n > 0 && (
+          <span class="muted">
+            {plural(n, "claim")} of {plural(lost.size, "node")}
+          </span>
+        )
+      }
+    >
+      <Show
+        of={takeovers}
+        empty={{ when: ({ rows }) => rows.length === 0, show: <Empty title="No claim was ever reclaimed." /> }}
+      >
+        {({ rows }) => (
+          <Rows
+            rows={rows}
+            columns={TAKEOVER_COLUMNS}
+            id={({ runId, epoch }) => `${runId} ${epoch}`}
+            to={({ runId }) => `/runs/${runId}`}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
