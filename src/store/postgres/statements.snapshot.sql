@@ -3269,14 +3269,19 @@ left join lateral (
   select w.ord::int, r.*
   from unnest((select $1::uuid[])) with ordinality as w (id, ord)
   cross join lateral (
-    select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
-      floor(extract(epoch from r.available_at) * 1000)::float8 as available_at,
-      floor(extract(epoch from r.wake_at) * 1000)::float8 as wake_at, r.epoch, r.owner,
-      floor(extract(epoch from r.lease_until) * 1000)::float8 as lease_until, r.seq, r.base_seq, r.generation,
-      r.inbox_seq, r.failures, r.crashes, r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from,
-      k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as created_at,
-      floor(extract(epoch from r.ended_at) * 1000)::float8 as ended_at,
-      floor(extract(epoch from r.archived_at) * 1000)::float8 as archived_at, f.deferred
+    select r.id,
+      json_build_object(
+        'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+          nullif(g.version, '')
+      ) as "group",
+      r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+      floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+      floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+      r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+      r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+      k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+      floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+      floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
     from "holdfast".runs r
     join "holdfast".claim_groups g on g.id = r.claim_group
     left join lateral (
@@ -3295,7 +3300,7 @@ left join lateral (
       where r.misfits is not null
     ) x on true
     cross join lateral (
-      select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+      select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
       from "holdfast".reclaimed_claims k
       where k.run_id = r.id
     ) k

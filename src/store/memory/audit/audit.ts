@@ -1,8 +1,8 @@
 // The audit of the memory store: the row is written in the turn in which the change begins.
 
 import type { AuditPage, AuditRow, AuditStore } from "../../contract/audit/audit.js";
-import { compareText } from "../table/names.js";
 import { toMs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { AuditTableRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

@@ -2,8 +2,8 @@
 
 import { omit } from "../../../kernel/omit.js";
 import { TOKEN_USE_MS, type TokenRecord, type TokenStore } from "../../contract/audit/tokens.js";
-import { compareText } from "../table/names.js";
 import { toMs, toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { TokenRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 

@@ -12,8 +12,8 @@ import {
 import { leaseRecord } from "../lease/leases.js";
 import { timerRecord } from "../machine/instance-records.js";
 import { getRun, matches } from "../run/list-runs.js";
-import { compareText } from "../table/names.js";
 import { toMs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { type Placed, pageAfter } from "./page-after.js";
