@@ -97,6 +97,18 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/workflow/step-call.test.ts" }],
   },
   {
+    name: "a function is judged before it has made its recorded calls",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "      if (!only) await this.session.world.turn();\n",
+        put: "      if (!only && this.#open.size !== 1) await this.session.world.turn();\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "some microtasks after another" }],
+  },
+  {
     name: "a claim carries the log of the run's earlier generations",
     breaks: "S9",
     edits: [

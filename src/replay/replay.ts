@@ -253,14 +253,14 @@ export class Replay {
    * no other one can come in the same batch. With nothing left to deliver, calls that come a turn later are made a turn later.
    */
   async #untilIdle(): Promise<void> {
-    let isOnly = this.#open.size === 1 && this.#undelivered.size === 1;
+    let only = this.#open.size === 1 && this.#undelivered.size === 1 ? this.#deliverable() : null;
     for (;;) {
       const before = this.#asked;
-      if (!isOnly) await this.session.world.turn();
-      isOnly = false;
+      if (!only) await this.session.world.turn();
       if (this.#failure) throw this.#failure.error;
       if (this.session.signal.aborted) throw this.session.signal.reason;
-      const next = this.#deliverable();
+      const next = only ?? this.#deliverable();
+      only = null;
       if (next) this.#tell(next);
       else if (this.#asked === before || this.#undelivered.size === 0) return;
     }

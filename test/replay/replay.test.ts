@@ -109,3 +109,14 @@ test("a second ending of a call, as of a wait that timed out as its signal came,
   expect(await run(step("a").then(() => "fits"))).toEqual({ kind: "returned", value: "fits" });
   expect(told).toEqual(["a"]);
 });
+
+test("a recorded call that the function makes some microtasks after another is no mismatch", async () => {
+  const { replay, step, run, told } = open([entry(1, "start"), entry(2, "step", "later")]);
+  const start = (id: string) => replay.ended({ id, entry: entry(3, "step") });
+  const later = async () => {
+    for (let i = 0; i < 50; i++) await Promise.resolve();
+    await step("later");
+  };
+  expect(await run(Promise.all([step("first", start), later()]))).toMatchObject({ kind: "returned" });
+  expect(told).toEqual(["later", "first"]);
+});
