@@ -40,11 +40,24 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "      const next = this.#deliverable();\n      if (next)",
-        put: "      if (this.#asked > before) return;\n      const next = this.#deliverable();\n      if (next)",
+        find: "      const next = only ?? this.#deliverable();\n",
+        put: "      if (this.#asked > before) return this.#judge();\n      const next = only ?? this.#deliverable();\n",
       },
     ],
     killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
+  },
+  {
+    name: "a function is judged some microtasks after it was found idle",
+    breaks: "S9",
+    edits: [
+      { file: REPLAY, find: "        return this.#judge();\n", put: "        return null;\n" },
+      {
+        file: REPLAY,
+        find: "      const outcome = await this.#untilIdle();\n",
+        put: "      const outcome = (await this.#untilIdle()) ?? this.#judge();\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "any microtask after a turn" }],
   },
   {
     name: "a late ending kept for a call that has already ended",

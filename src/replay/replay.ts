@@ -222,9 +222,7 @@ export class Replay {
 
   async #loop(mail: Mail): Promise<SessionOutcome> {
     for (;;) {
-      await this.#untilIdle();
-      this.#isWoken = false;
-      const outcome = this.#judge();
+      const outcome = await this.#untilIdle();
       if (outcome) return outcome;
       // First, because the store's last answer may have brought a request to stop.
       if (mail.isDue) {
@@ -235,6 +233,8 @@ export class Replay {
         this.#startCalls();
         this.#expireCalls();
       }
+      // A call that was just started may have ended at once, such as a wait for a message that is here already.
+      if (this.#isWoken) continue;
       if (!this.#busy()) {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
         // at once.
@@ -251,8 +251,9 @@ export class Replay {
   /**
    * Delivers endings one turn apart until the function makes no more calls. The ending of the only open call is delivered at once:
    * no other one can come in the same batch. With nothing left to deliver, calls that come a turn later are made a turn later.
+   * The idle function is judged before anything else can happen: an ending that came in between would look as if it was missing.
    */
-  async #untilIdle(): Promise<void> {
+  async #untilIdle(): Promise<SessionOutcome | null> {
     let only = this.#open.size === 1 && this.#undelivered.size === 1 ? this.#deliverable() : null;
     for (;;) {
       const before = this.#asked;
@@ -262,7 +263,10 @@ export class Replay {
       const next = only ?? this.#deliverable();
       only = null;
       if (next) this.#tell(next);
-      else if (this.#asked === before || this.#undelivered.size === 0) return;
+      else if (this.#asked === before || this.#undelivered.size === 0) {
+        this.#isWoken = false;
+        return this.#judge();
+      }
     }
   }
 
@@ -337,7 +341,6 @@ export class Replay {
   #untilChange(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      if (this.#isWoken) return this.wake();
       const wakeAt = this.#wakeAt();
       if (wakeAt === null) return;
       const cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);

@@ -2,6 +2,8 @@
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { World } from "../../src/kernel/world.js";
 import type { Call } from "../../src/replay/call.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
@@ -12,10 +14,10 @@ const entry = (seq: number, kind: string, name = ""): JournalEntry => {
   return { seq, epoch: 1, kind, name, key: "1", payload: null, at: 0 };
 };
 
-function open(log: readonly JournalEntry[]) {
+function open(log: readonly JournalEntry[], world: World = new VirtualWorld()) {
   const session = {
     run: { runId: "r", baseSeq: 0 },
-    world: new VirtualWorld(),
+    world,
     signal: new AbortController().signal,
     workSignal: new AbortController().signal,
     stopping: false,
@@ -119,4 +121,27 @@ test("a recorded call that the function makes some microtasks after another is n
   };
   expect(await run(Promise.all([step("first", start), later()]))).toMatchObject({ kind: "returned" });
   expect(told).toEqual(["later", "first"]);
+});
+
+test("an ending that comes in any microtask after a turn is delivered, and is no mismatch", async () => {
+  const world = systemWorld();
+  for (let turns = 1; turns <= 5; turns++) {
+    for (let microtasks = 0; microtasks < 8; microtasks++) {
+      const { replay, step, run, told } = open([entry(1, "start")], world);
+      let seq = 1;
+      /** As from a store that answers without a macrotask. */
+      const endsAfter = (turns: number, microtasks: number) => async (id: string) => {
+        for (let i = 0; i < turns; i++) await world.turn();
+        for (let i = 0; i < microtasks; i++) await Promise.resolve();
+        replay.ended({ id, entry: entry(++seq, "step") });
+      };
+      const first = async () => {
+        await step("a", endsAfter(1, 0));
+        await step("b", endsAfter(3, 0));
+      };
+      const body = Promise.all([first(), step("c", endsAfter(turns, microtasks))]);
+      expect(await run(body)).toMatchObject({ kind: "returned" });
+      expect([...told].sort()).toEqual(["a", "b", "c"]);
+    }
+  }
 });
