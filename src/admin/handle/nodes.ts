@@ -36,8 +36,7 @@ interface ModeInput {
 async function changeMode(
   call: Call,
   { node, keep, note }: ModeInput,
-  action: RouteName,
-  after: object,
+  { action, after }: { readonly action: RouteName; readonly after: object },
   change: (options: {
     readonly keep: boolean;
     readonly by: string;
@@ -62,17 +61,17 @@ export const nodeHandlers: Handlers<RouteName & keyof typeof NODE_ROUTES> = {
     return { ...nodeView(record), held: await runRows(call.store, runs) };
   },
   "nodes.mode": (call, { mode, ...input }) =>
-    changeMode(call, input, "nodes.mode", { mode }, (options) =>
+    changeMode(call, input, { action: "nodes.mode", after: { mode } }, (options) =>
       call.client().nodes.setMode(input.node, mode, options),
     ),
   "nodes.override": (call, { program, mode, ...input }) =>
-    changeMode(call, input, "nodes.override", { program, mode }, (options) => {
+    changeMode(call, input, { action: "nodes.override", after: { program, mode } }, (options) => {
       const { nodes } = call.client();
       if (mode === null) return nodes.clearOverride(input.node, program, options);
       return nodes.override(input.node, program, mode, options);
     }),
   "nodes.drain": (call, { exit, ...input }) =>
-    changeMode(call, input, "nodes.drain", { exit }, (options) =>
+    changeMode(call, input, { action: "nodes.drain", after: { exit } }, (options) =>
       call.client().nodes.drain(input.node, { ...options, exit }),
     ),
   "takeovers.list": async (call, { before, limit }) => {

@@ -96,6 +96,12 @@ export function newTables(world: World) {
     definitions: new Map<string, DefinitionRow>(),
     /** By env, kind, name and version. */
     definitionVersions: new Map<string, DefinitionVersionRow>(),
+    ...tablesApartFromRuns(),
+  };
+}
+
+function tablesApartFromRuns() {
+  return {
     /** By env, scope and instance. */
     timeouts: new Map<string, TimeoutRow>(),
     instances: new Map<string, InstanceRow>(),
