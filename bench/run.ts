@@ -9,7 +9,7 @@ import { situation, writeResults } from "./report/results.js";
 import { linesOf } from "./report/table.js";
 import { type Server, startServer } from "./server.js";
 import { type Scale, SideBySide } from "./side-by-side.js";
-import { WORKS } from "./work/all.js";
+import { WORKS } from "./workload/all.js";
 
 const FULL: Scale = { name: "full", rounds: 9, factor: 1 };
 const QUICK: Scale = { name: "quick", rounds: 3, factor: 0.25 };

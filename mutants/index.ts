@@ -17,6 +17,7 @@ import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { ownership } from "./ownership.js";
 import { poison } from "./poison.js";
+import { replay } from "./replay.js";
 import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { sessions } from "./sessions.js";
@@ -31,6 +32,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...loop,
   ...engine,
+  ...replay,
   ...node,
   ...ownership,
   ...rights,

@@ -87,14 +87,14 @@ function placeAt(folder: string, cache: string, account: Account | null) {
   };
 }
 
-/** The usual id of `nobody`; the kernel needs no entry in /etc/passwd to run a process under it. */
+/** The usual id of the unprivileged account; the kernel needs no entry in /etc/passwd to run a process under it. */
 const OVERFLOW_ID = 65534;
 
 /** Null for an ordinary user: the server then runs under our own account. */
 function serverAccount(dataFolder: string): Account | null {
   if (process.getuid?.() !== 0) return null;
   // A folder that an ordinary user initialised can be served only by that user.
-  return ownerOf(dataFolder) ?? nobody();
+  return ownerOf(dataFolder) ?? unprivileged();
 }
 
 /** Tested by actually entering it: modes, ACLs and mount options all matter. */
@@ -120,7 +120,7 @@ function ownerOf(folder: string): Account | null {
 }
 
 /** initdb requires an account with a name, so any named one is better than a bare number. */
-function nobody(): Account {
+function unprivileged(): Account {
   const named = namedAccounts();
   for (const name of ["nobody", "daemon", "bin"]) {
     const account = named.get(name);

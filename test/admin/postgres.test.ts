@@ -96,7 +96,7 @@ test("a failed run is a dead letter, in its group, without its message for those
 });
 
 test("the audit row is in the transaction of its change, with who, what and before", async () => {
-  const { id } = (await post("/runs", { program: "nobody-serves" })).body;
+  const { id } = (await post("/runs", { program: "unserved-program" })).body;
   const headers = { "idempotency-key": "cancel-1" };
   const answer = await post(`/runs/${id}/cancel`, { reason: "test", note: "because" }, { headers });
   expect(answer.body).toEqual({ outcome: "cancelled" });
@@ -109,7 +109,7 @@ test("the audit row is in the transaction of its change, with who, what and befo
   expect(rows[0].audited).toBe(rows[0].written);
   const started = await pool.query(
     `select a.xmin::text = r.xmin::text as same from ${schema}.audit a, ${schema}.journal r
-     where r.run_id = $1 and r.seq = 1 and a.action = 'runs.start' and a.object = 'nobody-serves'`,
+     where r.run_id = $1 and r.seq = 1 and a.action = 'runs.start' and a.object = 'unserved-program'`,
     [id],
   );
   expect(started.rows).toEqual([{ same: true }]);

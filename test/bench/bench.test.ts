@@ -6,7 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { AgainstOther, Figure, Gate } from "../../bench/report/figure.js";
-import { WORKS } from "../../bench/work/all.js";
+import { WORKS } from "../../bench/workload/all.js";
 import { compiled } from "../harness/compiled.js";
 
 const ROOT = join(import.meta.dirname, "../..");

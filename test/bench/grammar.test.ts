@@ -10,7 +10,7 @@ import { chartOf } from "../../bench/report/chart.js";
 import { atLeast, atMost, bestPeer, figuresOf, ratiosOf, type WorkReport } from "../../bench/report/figure.js";
 import { sectionOf, writeResults } from "../../bench/report/results.js";
 import { linesOf } from "../../bench/report/table.js";
-import { WORKS } from "../../bench/work/all.js";
+import { WORKS } from "../../bench/workload/all.js";
 
 const read = (...words: string[]) => readCommand(words, [...WORKS.keys()], [...PARTS.keys()]);
 

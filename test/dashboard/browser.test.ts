@@ -48,7 +48,7 @@ const NONE = { rows: [], next: null };
 /** Pages with nothing to show, and the answers that make them so. */
 const EMPTY: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["", { "figures.list": { stepSeconds: 10, figures: [], at: null } }],
-  ["runs", { "runs.list": { ...NONE, stopped: false } }],
+  ["runs", { "runs.list": NONE }],
   ["nodes", { "nodes.list": NONE }],
   ["approvals", { "approvals.list": NONE }],
   ["dead", { "dead.groups": { groups: [], looked: { n: 0, atLeast: false } } }],

@@ -1,7 +1,7 @@
 // A state chart as nested boxes. The children of a compound state are laid out first, as a graph of their own; the state is then one
 // box in its parent's graph. dagre throws on an arrow to a compound node, so an arrow that crosses borders is lifted to siblings.
 
-import type { Arrow, GraphToLay, Layout, PlacedArrow, PlacedBox } from "./layout.js";
+import type { Arrow, GraphToLay, Layout, PlacedBox } from "./layout.js";
 import type { ChartState } from "./shape.js";
 
 export interface ChartBox extends PlacedBox {
@@ -11,11 +11,8 @@ export interface ChartBox extends PlacedBox {
   readonly initial: boolean;
 }
 
-export interface Chart {
-  readonly width: number;
-  readonly height: number;
+export interface Chart extends Omit<Layout, "boxes"> {
   readonly boxes: readonly ChartBox[];
-  readonly arrows: readonly PlacedArrow[];
 }
 
 const HEAD = 26;

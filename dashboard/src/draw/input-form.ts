@@ -25,7 +25,7 @@ function fieldOf(name: string, one: JsonSchema, required: boolean): Field {
   return { ...base, ...more, kind: one.type === "string" ? "text" : "json" };
 }
 
-/** The input that the filled-in form stands for. */
+/** The input that the values of the form describe. */
 export function inputOf(
   schema: JsonSchema,
   values: Readonly<Record<string, string>>,

@@ -25,9 +25,8 @@ interface TimelineProps {
 const LANE_HEIGHT = 30;
 const AXIS_HEIGHT = 24;
 
-export function Timeline({ run, claims, entries, childEnds, range, hideDone, chosen }: TimelineProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
+/** The owner lane, up to the end of the run or to now. */
+function laneOf(run: RunRow, claims: readonly Claim[]) {
   const ended = run.endedAt === null ? null : Date.parse(run.endedAt);
   const at = ended ?? ticking();
   const lane = ownerLane({
@@ -37,6 +36,13 @@ export function Timeline({ run, claims, entries, childEnds, range, hideDone, cho
     now: at,
     waiting: doing(run, at),
   });
+  return { at, lane };
+}
+
+export function Timeline({ run, claims, entries, childEnds, range, hideDone, chosen }: TimelineProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const { at, lane } = laneOf(run, claims);
   const all = timelineRows({ entries, claims, now: at, running: run.state === "running", childEnds });
   const rows = hideDone ? all.filter(({ bars }) => bars.some(({ kind }) => kind !== "done" && kind !== "event")) : all;
   const axis = axisOf(lane, rows, range, Math.max(width - 10, 400));
@@ -50,7 +56,7 @@ export function Timeline({ run, claims, entries, childEnds, range, hideDone, cho
         ))}
       </div>
       <div class="timeline-plot" ref={box} tabIndex={0} role="group" aria-label="Timeline; the journal lists the same">
-        <Drawing lane={lane} rows={rows} axis={axis} isLive={ended === null} now={at} chosen={chosen} />
+        <Drawing lane={lane} rows={rows} axis={axis} isLive={run.endedAt === null} now={at} chosen={chosen} />
       </div>
     </div>
   );
@@ -203,15 +209,7 @@ function laneSentence({ segments, marks }: OwnerLane): string {
 /** What happened between owners, one line each: the lane for those who read. */
 export function LaneStory({ run, claims }: { readonly run: RunRow; readonly claims: readonly Claim[] }) {
   const [open, setOpen] = useState(false);
-  const ended = run.endedAt === null ? null : Date.parse(run.endedAt);
-  const at = ended ?? ticking();
-  const lane = ownerLane({
-    claims,
-    createdAt: Date.parse(run.createdAt),
-    endedAt: ended,
-    now: at,
-    waiting: doing(run, at),
-  });
+  const { lane } = laneOf(run, claims);
   if (lane.segments.length === 0) return null;
   return (
     <div class="lane-story">

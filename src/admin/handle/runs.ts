@@ -47,7 +47,7 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
   "runs.list": async (call, { before, limit, ...filter }) => {
     const page = { limit, ...(before !== undefined && { before }) };
     const { runs, next } = await call.store.runs.list(filterOf(call.env, filter), page);
-    return { rows: await runRows(call.store, runs), next, stopped: false };
+    return { rows: await runRows(call.store, runs), next };
   },
   "runs.count": (call, filter) => call.store.views.count(filterOf(call.env, filter), MOST_COUNTED),
   "runs.many": async (call, { ids }) => {

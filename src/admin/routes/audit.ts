@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { PERMISSIONS } from "../permission.js";
-import { env, id, instant, json, limit, name, note, outcome, pageOf, route, time } from "../route.js";
+import { env, id, json, limit, name, note, outcome, pageOf, route, time } from "../route.js";
 
 const auditRow = z.object({
   id: z.string(),
@@ -44,8 +44,6 @@ export const AUDIT_ROUTES = {
       by: name.optional(),
       action: name.optional(),
       object: name.optional(),
-      from: instant.optional(),
-      to: instant.optional(),
       before: id.optional(),
       limit,
     }),

@@ -90,10 +90,7 @@ export const RUN_ROUTES = {
     may: ["see"],
     says: "Lists the newest runs that fit the filter.",
     input: z.strictObject({ ...runFilter, before: id.optional(), limit }),
-    output: pageOf(runRow).extend({
-      /** The search stopped before the end of the table; `next` continues it. */
-      stopped: z.boolean(),
-    }),
+    output: pageOf(runRow),
   }),
   "runs.count": route({
     method: "GET",

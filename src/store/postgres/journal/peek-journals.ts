@@ -88,19 +88,7 @@ export function logOf(rows: readonly LogRow[] | null, { seq, baseSeq }: { seq: n
   );
 }
 
-export type GivenRow = readonly [
-  runId: string,
-  starts: boolean,
-  state: RunState,
-  seq: number,
-  epoch: number,
-  kind: string,
-  name: string,
-  key: string | null,
-  codec: string | null,
-  data: string | null,
-  at: number,
-];
+export type GivenRow = readonly [runId: string, starts: boolean, state: RunState, ...entry: LogRow];
 
 /** Of a long one the data was left out. */
 export function givenOf(rows: readonly GivenRow[]): readonly Given[] {

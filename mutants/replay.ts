@@ -1,0 +1,218 @@
+// Planted bugs in replay and in steps: what a function receives, and when it is judged.
+
+import type { Mutant } from "./mutant.js";
+
+/** The first that breaks an invariant ends it: a wide range costs only a survivor. */
+const SEEDS = { seeds: 150 };
+const REPLAY = "src/replay/replay.ts";
+const STEP = "src/replay/step-call.ts";
+
+export const replay: readonly Mutant[] = [
+  {
+    name: "results delivered in the order of their callbacks, not of the journal",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
+        put: "    const later: Ending[] = [];\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "in another order" }],
+  },
+  {
+    name: "recorded results delivered all at once",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (next) this.#tell(next);\n",
+        put: "      if (next) for (let one: typeof next | null = next; one; one = this.#deliverable()) this.#tell(one);\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "one turn apart" }],
+  },
+  {
+    name: "mismatch judged at the first new step, not when the function is idle",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      const next = only ?? this.#deliverable();\n",
+        put: "      if (this.#asked > before) return this.#judge();\n      const next = only ?? this.#deliverable();\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
+  },
+  {
+    name: "a function is judged some microtasks after it was found idle",
+    breaks: "S9",
+    edits: [
+      { file: REPLAY, find: "        return this.#judge();\n", put: "        return null;\n" },
+      {
+        file: REPLAY,
+        find: "      const outcome = await this.#untilIdle();\n",
+        put: "      const outcome = (await this.#untilIdle()) ?? this.#judge();\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "any microtask after a turn" }],
+  },
+  {
+    name: "a late ending kept for a call that has already ended",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      this.#undelivered.delete(ending);\n    }\n    return null;",
+        put: "    }\n    return null;",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "second ending" }],
+  },
+  {
+    name: "a run handed back while a step of it runs",
+    breaks: "S7",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (!this.#busy()) {\n",
+        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n',
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a new generation loses signals that were not consumed",
+    breaks: "S12",
+    edits: [{ file: REPLAY, find: "reopen: this.#undeliveredSignals() }", put: "reopen: [] }" }],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a retried run does its recorded steps again",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/replay/recorded.ts",
+        find: '  while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();',
+        put: "  endings.length = 0;",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a node in doubt of its lease starts steps",
+    breaks: "L5",
+    edits: [
+      { file: STEP, find: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n", put: "" },
+    ],
+    killedBy: [{ file: "test/workflow/step-call.test.ts" }],
+  },
+  {
+    name: "a function is judged before it has made its recorded calls",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "      if (!only) await this.session.world.turn();\n",
+        put: "      if (!only && this.#open.size !== 1) await this.session.world.turn();\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "some microtasks after another" }],
+  },
+  {
+    name: "an idempotency key that changes with the claim",
+    breaks: "S7",
+    edits: [
+      {
+        file: "src/replay/attempt.ts",
+        find: "`${runId}:${baseSeq}:${call}`",
+        put: "`${runId}:${baseSeq + epoch}:${call}`",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "an idempotency key that changes with the attempt",
+    breaks: "S7",
+    edits: [
+      {
+        file: "src/replay/attempt.ts",
+        find: "`${runId}:${baseSeq}:${call}`",
+        put: "`${runId}:${baseSeq}:${call}.${attempt}`",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a run parks without comparing the inbox number it has seen",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/replay/settlement.ts",
+        find: "seenInboxSeq: session.inboxSeq }",
+        put: "seenInboxSeq: Number.MAX_SAFE_INTEGER }",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a wake during a read of the inbox is forgotten",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/replay/take-messages.ts",
+        find: "      await takeAll(replay, messages);\n",
+        put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.newsCount;\n",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a function that awaits something else is parked",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "if (!this.#awaitsOutside() && ![...this.#open]",
+        put: "if (![...this.#open]",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/careless-functions.test.ts", test: "not the context's" }],
+  },
+  {
+    name: "results are delivered while a patch is being recorded",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "    if (this.#heldBack()) return null;\n    for (const ending",
+        put: "    for (const ending",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],
+  },
+  {
+    name: "a step that waited for its lease is started after its run has ended",
+    breaks: "L5",
+    edits: [
+      {
+        file: STEP,
+        find: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n    replay.throwIfOver();\n",
+        put: "    if (!replay.session.isConfirmed) await replay.session.untilConfirmed();\n",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/step-call.test.ts" }],
+  },
+  {
+    name: "the last entry of a cancelled child is read as an error",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/replay/child-call.ts",
+        find: 'decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value))',
+        put: "decodeError(value === undefined ? endedAs(state, value) : value)",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+];
