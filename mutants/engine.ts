@@ -50,8 +50,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: CALLS,
-        find: '        // Proven: what still runs in parallel must stop, too.\n        if (code === "CLAIM_LOST") this.lose();\n        if (!isStoreTrouble(error)) throw error;\n',
-        put: '        if (!isStoreTrouble(error) && code !== "CLAIM_LOST") throw error;\n',
+        find: '      // Proven: what still runs in parallel must stop, too.\n      if (code === "CLAIM_LOST") this.lose();\n      if (!isStoreTrouble(error)) throw error;\n',
+        put: '      if (!isStoreTrouble(error) && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "ends all work" }],

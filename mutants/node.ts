@@ -2,6 +2,8 @@
 
 import type { Killer, Mutant } from "./mutant.js";
 
+const SLOTS = "src/engine/claiming/slots.ts";
+const AHEAD = "src/engine/claiming/claim-ahead.ts";
 const SHUTDOWN: readonly Killer[] = [{ file: "test/engine/shutdown.test.ts" }];
 const KEEPER: readonly Killer[] = [{ file: "test/engine/lease-keeper.test.ts" }];
 
@@ -24,7 +26,7 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/step-call.ts",
-        find: "if (!atMostOnce) workSignal.throwIfAborted();",
+        find: "if (!atMostOnce) over.throwIfAborted();",
         put: "",
       },
     ],
@@ -33,10 +35,26 @@ export const node: readonly Mutant[] = [
   {
     name: "runs claimed ahead begin at once",
     breaks: "no more runs are worked on than there are slots",
-    edits: [
-      { file: "src/engine/claiming/slots.ts", find: "while (this.#free === 0 &&", put: "while (this.#free < -1000 &&" },
-    ],
+    edits: [{ file: SLOTS, find: "if (this.#free === 0) return null;", put: "if (this.#free < -1000) return null;" }],
     killedBy: SHUTDOWN,
+  },
+  {
+    name: "a session that leaves the line keeps the slot it was given",
+    breaks: "all slots are used",
+    edits: [{ file: SLOTS, find: "      if (place.granted) this.give();\n", put: "" }],
+    killedBy: [{ file: "test/engine/slots.test.ts", test: "passes it on" }],
+  },
+  {
+    name: "runs that end slowly are claimed ahead",
+    breaks: "a run does not wait while another node has a slot for it",
+    edits: [{ file: AHEAD, find: "this.#isFast = this.#sinceMs < BEGINS_WITHIN_MS;", put: "this.#isFast = true;" }],
+    killedBy: [{ file: "test/engine/claim-ahead.test.ts", test: "slow runs" }],
+  },
+  {
+    name: "a node claims ahead what fails when its process dies",
+    breaks: "a run that has not begun does not fail",
+    edits: [{ file: AHEAD, find: " && mayWait()", put: "" }],
+    killedBy: [{ file: "test/engine/claim-ahead.test.ts", test: "may not let claimed runs wait" }],
   },
   {
     name: "a session in doubt begins new steps",
@@ -44,8 +62,8 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "while (!this.workSignal.aborted && this.inDoubt)",
-        put: "while (!this.workSignal.aborted && !this.inDoubt && this.inDoubt)",
+        find: "while (!this.over.aborted && this.inDoubt)",
+        put: "while (!this.over.aborted && !this.inDoubt && this.inDoubt)",
       },
     ],
     killedBy: KEEPER,

@@ -161,8 +161,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/take-messages.ts",
-        find: "      await takeAll(replay, messages);\n",
-        put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.newsCount;\n",
+        find: "    await takeAll(this.#replay, messages);\n",
+        put: "    await takeAll(this.#replay, messages);\n    this.#mailUpTo = session.inboxSeq;\n    this.#ownUpTo = session.newsCount;\n",
       },
     ],
     killedBy: [SEEDS],

@@ -41,8 +41,8 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: 'this.held("commit", () => this.#writer.commit(effects));',
-        put: 'this.held("commit", async () => {\n      this.workSignal.throwIfAborted();\n      return this.#writer.commit(effects);\n    });',
+        find: "return await this.#writer.commit(effects);",
+        put: "this.over.throwIfAborted();\n      return await this.#writer.commit(effects);",
       },
     ],
     killedBy: [{ file: LATE, test: "came before the abort counts" }],
@@ -65,7 +65,7 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/take-messages.ts",
-        find: "      if (messages.some(isStopRequest)) replay.gate.close();\n",
+        find: "    if (messages.some(isStopRequest)) gate.close();\n",
         put: "",
       },
     ],

@@ -67,11 +67,13 @@ export class Engine {
   readonly #admitter: Admitter;
   readonly #subscriber: Subscriber;
   readonly #breakers: BreakerWatch;
-  /** Sessions whose work has begun. */
-  readonly #begun = new WeakSet<Session>();
   readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
   #cleanup: Loop | null = null;
+  readonly #onCommitted = (runId: string): void => {
+    this.#options.onCommitted(runId);
+    if (this.#presence.wantsBeat) this.#house.wake();
+  };
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -131,7 +133,8 @@ export class Engine {
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work({ name, slots }, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
     const parts = { store: store.runs, settings, world, bus, owner, build, size, groupIds, onClaimed };
-    const loop = new ClaimLoop({ ...parts, solitary: this.#solitary, peers: () => this.#peers });
+    const mayClaimAhead = () => !this.#assignments.failsWhatDied;
+    const loop = new ClaimLoop({ ...parts, mayClaimAhead, solitary: this.#solitary, peers: () => this.#peers });
     return { name, slots, loop };
   }
 
@@ -165,11 +168,6 @@ export class Engine {
     this.#presence.change(held);
     this.#house.wake();
     if (this.#attendance) this.#keeper.wake();
-  }
-
-  #committed(runId: string): void {
-    this.#options.onCommitted(runId);
-    if (this.#presence.wantsBeat) this.#house.wake();
   }
 
   #reportStarted(): void {
@@ -225,7 +223,7 @@ export class Engine {
   /** Hands back what was claimed, has not begun and is not to. */
   #handBackUnstarted(isUnwanted: (session: Session) => boolean): void {
     for (const session of this.#keeper.held) {
-      if (!this.#begun.has(session) && isUnwanted(session)) session.stop(this.#underWay());
+      if (!session.begun && isUnwanted(session)) session.stop(this.#underWay());
     }
   }
 
@@ -320,8 +318,18 @@ export class Engine {
     // It is not renewed: when its lease has expired, it is reclaimed.
     if (!program) return bus.emit("claim.failed", { error: new ProgramGone(run.runId) });
     const writer = this.#committer.open(run, run.seq);
-    const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
-    const session = new Session({ ...parts, presence: this.#presence, onCommitted: (id) => this.#committed(id) });
+    const session = new Session({
+      run,
+      writer,
+      store,
+      world,
+      bus,
+      build,
+      askedAt,
+      leaseMs: settings.leaseMs,
+      presence: this.#presence,
+      onCommitted: this.#onCommitted,
+    });
     // Granted by the last claim, which was under way.
     if (this.#stopping) session.stop(this.#lastClaim);
     else if (this.#isUnwanted(session)) session.stop(this.#underWay());
@@ -339,7 +347,7 @@ export class Engine {
       else this.#worked++;
       const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
       bus.emit("run.settled", { ...work, ...settled, error });
-      await this.#breakers.ended(program, run.runId, session.settledAs);
+      if (program.breaker) await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {
         if (!this.#left.has(session)) bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });
@@ -356,10 +364,10 @@ export class Engine {
 
   /** One that was claimed ahead and never began is handed back as it is; one that is to stop needs no slot for that. */
   async #execute(program: Program, session: Session, slots: Slots): Promise<void> {
-    const turn = await slots.take(session);
+    const turn = slots.takeNow(session) ?? (await slots.take(session));
     if (turn === "none") return void (await session.commit([{ kind: "handBack" }]));
     if (turn === "stop") return program.execute(session);
-    this.#begun.add(session);
+    session.begun = true;
     try {
       const { debounce } = session.run;
       const { around } = this.#options;

@@ -1,6 +1,7 @@
 // One claimed run while this node holds it: its history, its writer, and what ends the work from outside.
 
 import type { Payload } from "../kernel/codec/payload.js";
+import { LazyAbort } from "../kernel/lazy-abort.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
 import { type Effect, entryOf, settles } from "../kernel/run/effect.js";
@@ -25,8 +26,11 @@ export interface SessionOptions extends StoreCallsOptions {
 
 export class Session extends StoreCalls {
   readonly build: string;
+  /** Its work has begun: it has a slot. */
+  begun = false;
   readonly #writer: RunWriter;
-  readonly #over = new AbortController();
+  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
+  readonly over = new LazyAbort();
   readonly #receivedAt: number;
   #inboxSeq: number;
   #stopping = false;
@@ -34,7 +38,7 @@ export class Session extends StoreCalls {
   #settledAs: string | null = null;
   #failedWith: Payload | null = null;
   #wakers: (() => void)[] = [];
-  readonly #onChange = new Set<() => void>();
+  readonly #onChange: (() => void)[] = [];
   #newsCount = 0;
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
@@ -53,11 +57,6 @@ export class Session extends StoreCalls {
     this.#leaseMs = leaseMs;
     this.#presence = presence;
     this.#onCommitted = onCommitted;
-  }
-
-  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
-  get workSignal(): AbortSignal {
-    return this.#over.signal;
   }
 
   /** The kind of the entry that released the claim; null while it is held. */
@@ -96,13 +95,17 @@ export class Session extends StoreCalls {
   }
 
   /** The current generation's log up to the claim. `exact`: with the time of its start, which a fresh claim does not know. */
-  async history(exact: boolean): Promise<readonly JournalEntry[]> {
-    const { runId, seq, baseSeq, input, claimedAt, log: known } = this.run;
+  history(exact: boolean): readonly JournalEntry[] | Promise<readonly JournalEntry[]> {
+    const { seq, baseSeq, input, claimedAt, log: known } = this.run;
     if (known && this.#writer.seq === seq) return known;
     if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
-    const log = await this.held("read", () => this.store.journal.read(runId));
+    return this.#wholeHistory();
+  }
+
+  async #wholeHistory(): Promise<readonly JournalEntry[]> {
+    const log = await this.held("read", () => this.store.journal.read(this.run.runId));
     // A failover has lost the run itself, after it was granted.
     if (!log) throw new ClaimLost(this.run);
     return log.entries;
@@ -129,11 +132,20 @@ export class Session extends StoreCalls {
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
-    const committed = await this.held("commit", () => this.#writer.commit(effects));
+    const committed = await this.#write(effects);
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
     if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
     return this.#wrote(committed);
+  }
+
+  async #write(effects: readonly Effect[]): Promise<Committed> {
+    this.lost.throwIfAborted();
+    try {
+      return await this.#writer.commit(effects);
+    } catch (error) {
+      return this.again("commit", error, () => this.#writer.commit(effects));
+    }
   }
 
   /**
@@ -189,13 +201,13 @@ export class Session extends StoreCalls {
 
   /** The claim is held as far as this process knows. */
   get isConfirmed(): boolean {
-    return !this.workSignal.aborted && !this.inDoubt;
+    return !this.over.aborted && !this.inDoubt;
   }
 
   /** Resolves at once while the claim is held as far as this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async untilConfirmed(): Promise<void> {
-    while (!this.workSignal.aborted && this.inDoubt) await this.changed();
-    if (this.workSignal.aborted) throw this.workSignal.reason;
+    while (!this.over.aborted && this.inDoubt) await this.changed();
+    this.over.throwIfAborted();
   }
 
   /** Not renewed for a lease's time, or not since this node was missed: another node may hold the run by now. */
@@ -214,13 +226,13 @@ export class Session extends StoreCalls {
   override lose(): void {
     const reason = new ClaimLost(this.run);
     this.lost.abort(reason);
-    this.#over.abort(reason);
+    this.over.abort(reason);
     this.#wake();
   }
 
   /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
   expire(reason = new NodeStopping()): void {
-    this.#over.abort(reason);
+    this.over.abort(reason);
     this.#wake();
   }
 
@@ -239,7 +251,7 @@ export class Session extends StoreCalls {
 
   /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
   onChange(wake: () => void): void {
-    this.#onChange.add(wake);
+    this.#onChange.push(wake);
   }
 
   /** Resolves with the next change. */

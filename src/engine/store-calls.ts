@@ -2,6 +2,7 @@
 
 import type { Payload } from "../kernel/codec/payload.js";
 import { tamed } from "../kernel/codec/stored-error.js";
+import { LazyAbort } from "../kernel/lazy-abort.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep } from "../kernel/world.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
@@ -24,18 +25,14 @@ export abstract class StoreCalls {
   readonly world: NodeParts["world"];
   readonly bus: NodeParts["bus"];
   protected readonly store: NodeParts["store"];
-  protected readonly lost = new AbortController();
+  /** The claim is lost: nothing more can be written. */
+  readonly lost = new LazyAbort();
 
   constructor({ run, store, world, bus }: StoreCallsOptions) {
     this.run = run;
     this.store = store;
     this.world = world;
     this.bus = bus;
-  }
-
-  /** Aborts when the claim is lost: nothing more can be written. */
-  get signal(): AbortSignal {
-    return this.lost.signal;
   }
 
   /** The claim is lost: nothing more is asked. */
@@ -95,22 +92,34 @@ export abstract class StoreCalls {
 
   /** Repeats a call while the store is unavailable or refuses it: whether a write was done is unknown, and it may be repeated. */
   protected async held<T>(during: string, ask: () => Promise<T>): Promise<T> {
+    this.lost.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      return this.again(during, error, ask);
+    }
+  }
+
+  /** The same for a call that has failed once. */
+  protected async again<T>(during: string, firstError: unknown, ask: () => Promise<T>): Promise<T> {
+    let error = firstError;
     for (let tries = 1; ; tries++) {
-      if (this.signal.aborted) throw this.signal.reason;
+      const { code } = tamed(error) as { code?: unknown };
+      // Proven: what still runs in parallel must stop, too.
+      if (code === "CLAIM_LOST") this.lose();
+      if (!isStoreTrouble(error)) throw error;
+      await this.holdOut(during, error, tries);
+      this.lost.throwIfAborted();
       try {
         return await ask();
-      } catch (error) {
-        const { code } = tamed(error) as { code?: unknown };
-        // Proven: what still runs in parallel must stop, too.
-        if (code === "CLAIM_LOST") this.lose();
-        if (!isStoreTrouble(error)) throw error;
-        await this.holdOut(during, error, tries);
+      } catch (next) {
+        error = next;
       }
     }
   }
 
   /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
-  async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
+  async holdOut(during: string, error: unknown, tries: number, signal = this.lost.signal): Promise<void> {
     const { code } = error as { code?: unknown };
     // The call to an absent store was already repeated with pauses; one that refuses at once must not be called in a loop.
     const growth = code === "STORE_UNAVAILABLE" ? 1 : 2 ** (tries - 1);

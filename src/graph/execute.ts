@@ -9,7 +9,7 @@ import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { Replay } from "../replay/replay.js";
 import { misfit, type SessionOutcome, settlement } from "../replay/settlement.js";
-import { messageTaker } from "../replay/take-messages.js";
+import { MessageTaker } from "../replay/take-messages.js";
 import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";
@@ -46,7 +46,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
     historyLimit: Number.POSITIVE_INFINITY,
   });
   // Kept before it is sent: a snapshot written after it must contain it.
-  const mail = messageTaker(replay, (messages) => {
+  const mail = new MessageTaker(replay, (messages) => {
     memory.mail.push(
       ...messages.map(({ name, key, payload, at }) => ({ seq: session.run.seq, name, key, payload, at })),
     );

@@ -172,7 +172,8 @@ export class Node implements AsyncDisposable {
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
-      servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),
+      servicesFor:
+        typeof services === "function" ? async (run) => ({ ...(await services(run)) }) : () => ({ ...services }),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
   }

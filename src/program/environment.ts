@@ -41,6 +41,6 @@ export interface ProgramEnvironment {
   readonly historyWarning: number;
   readonly historyLimit: number;
   /** The services for one run. */
-  readonly servicesFor: (run: RunOfServices) => Promise<Services>;
+  readonly servicesFor: (run: RunOfServices) => Services | Promise<Services>;
   readonly onLongHistory: (runId: string, length: number) => void;
 }

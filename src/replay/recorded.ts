@@ -49,8 +49,17 @@ const FAILS = new Set(["step.failed", "transaction.failed", "wait.expired"]);
 const BEGINS = new Set(["step.begun", "sleep.begun", "wait.begun", "approval.begun"]);
 const TRIES = new Set(["step.tried", "transaction.tried", "node.tried", "item.tried"]);
 
+/** Most runs are claimed with nothing but their start in the journal. */
+function onlyStart(start: JournalEntry): Recorded {
+  return { start, since: start.at, endings: NO_ENDINGS, begun: NONE, tries: NONE, messages: NONE };
+}
+
+const NO_ENDINGS: readonly Ending[] = [];
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
 /** `baseSeq`: where the generation's journal begins, when these entries are only a part of it. */
 export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries[0]!.seq - 1): Recorded {
+  if (entries.length === 1 && entries[0]!.kind === "start") return onlyStart(entries[0]!);
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
   const tries = new Map<CallId, Tries>();

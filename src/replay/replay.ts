@@ -46,8 +46,9 @@ export class Replay {
   readonly #calls = new Map<CallId, Call | null>();
   readonly #open = new Set<Call>();
   /** Calls that hold back all endings while they are being recorded. */
-  readonly #holdingBack = new Set<Call>();
-  readonly #messages: Map<string, JournalEntry>;
+  #holdingBack: Set<Call> | null = null;
+  /** Messages taken in during this session, by their inbox key. */
+  #received: Map<string, JournalEntry> | null = null;
   /** Endings recorded or just written but not yet delivered, in journal order. */
   readonly #undelivered: Set<Ending>;
   /** True when the run has ended while work continues: cancelled, timed out, or returned without awaiting it. */
@@ -78,7 +79,6 @@ export class Replay {
     this.session = session;
     this.recorded = recorded;
     this.#undelivered = new Set(this.recorded.endings);
-    this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
     this.#retried = retried;
@@ -97,13 +97,13 @@ export class Replay {
     if (!this.#signal) {
       this.#over = new AbortController();
       if (this.#isOver) this.#over.abort(this.#runOver());
-      this.#signal = AbortSignal.any([this.session.workSignal, this.#over.signal]);
+      this.#signal = AbortSignal.any([this.session.over.signal, this.#over.signal]);
     }
     return this.#signal;
   }
 
   throwIfOver(): void {
-    this.session.signal.throwIfAborted();
+    this.session.lost.throwIfAborted();
     if (this.#isOver) throw this.#runOver();
   }
 
@@ -133,7 +133,7 @@ export class Replay {
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
-    if (call.first) this.#holdingBack.add(call);
+    if (call.first) this.#holdingBack = new Set(this.#holdingBack).add(call);
     this.wake();
   }
 
@@ -173,12 +173,13 @@ export class Replay {
 
   /** The message with this inbox key, if it was taken in. */
   messageOf(key: string): JournalEntry | undefined {
-    return this.#messages.get(key);
+    return this.#received?.get(key) ?? this.recorded.messages.get(key);
   }
 
   /** Takes a message that was just written to the journal. */
   received(entry: JournalEntry): void {
-    this.#messages.set(entry.key!, entry);
+    this.#received ??= new Map();
+    this.#received.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
     if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
@@ -216,7 +217,7 @@ export class Replay {
 
   #settle(as: Extract<SessionOutcome, { kind: "returned" | "threw" }>): void {
     this.#settled = as;
-    this.endedLate = this.session.workSignal.aborted;
+    this.endedLate = this.session.over.aborted;
     this.wake();
   }
 
@@ -259,7 +260,7 @@ export class Replay {
       const before = this.#asked;
       if (!only) await this.session.world.turn();
       if (this.#failure) throw this.#failure.error;
-      if (this.session.signal.aborted) throw this.session.signal.reason;
+      this.session.lost.throwIfAborted();
       const next = only ?? this.#deliverable();
       only = null;
       if (next) this.#tell(next);
@@ -284,6 +285,7 @@ export class Replay {
 
   /** Whether a call must be in the journal before any ending is delivered. */
   #heldBack(): boolean {
+    if (!this.#holdingBack) return false;
     for (const call of this.#holdingBack) {
       if (this.#open.has(call) && call.running && ![...this.#undelivered].some(({ id }) => id === call.id)) return true;
     }

@@ -165,7 +165,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     const { session } = replay;
     for (let error = trouble, tries = 1; ; tries++) {
       if (session.stopping) throw new NodeStopping();
-      await session.holdOut(this.title, error, tries, session.workSignal);
+      await session.holdOut(this.title, error, tries, session.over.signal);
       await session.untilConfirmed();
       replay.throwIfOver();
       const result = await this.#attempt(this.#failures + 1);
@@ -176,10 +176,10 @@ export class StepCall extends RecordedCall<StepCallOptions> {
 
   async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.options;
-    const { bus, workSignal } = replay.session;
+    const { bus, over } = replay.session;
     if (isEngineError(error)) throw error;
     // An error caused by the abort of a stopping node is not a failure of the step.
-    if (!atMostOnce) workSignal.throwIfAborted();
+    if (!atMostOnce) over.throwIfAborted();
     if (kind === "transaction") replay.gate.expectOpen();
     this.#failures++;
     const payload = storeError(codecs, error);
@@ -267,9 +267,9 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   #expectWanted(): void {
     const { replay, atMostOnce = false } = this.options;
     replay.throwIfOver();
-    const { workSignal } = replay.session;
-    if (atMostOnce && workSignal.aborted) throw new StepInterrupted(this.title);
-    workSignal.throwIfAborted();
+    const { over } = replay.session;
+    if (atMostOnce && over.aborted) throw new StepInterrupted(this.title);
+    over.throwIfAborted();
   }
 
   /** A promise that rejects when the attempt times out. */

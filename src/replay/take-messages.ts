@@ -9,25 +9,35 @@ import type { Mail } from "./stop-gate.js";
  * All unread messages go into the journal at once, even those no call waits for yet. `onTaking` is called before they
  * are sent.
  */
-export function messageTaker(replay: Replay, onTaking: (messages: readonly Message[]) => void = () => {}): Mail {
-  const { session } = replay;
-  let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
-  let ownUpTo = 0;
-  return {
-    get isDue() {
-      return session.inboxSeq !== mailUpTo || session.newsCount > ownUpTo;
-    },
-    async take() {
-      mailUpTo = session.inboxSeq;
-      ownUpTo = session.newsCount;
-      const messages = await session.unread();
-      if (messages.length === 0) return;
-      // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
-      if (messages.some(isStopRequest)) replay.gate.close();
-      onTaking(messages);
-      await takeAll(replay, messages);
-    },
-  };
+export class MessageTaker implements Mail {
+  readonly #replay: Replay;
+  readonly #onTaking: (messages: readonly Message[]) => void;
+  #mailUpTo: number;
+  #ownUpTo = 0;
+
+  constructor(replay: Replay, onTaking: (messages: readonly Message[]) => void = () => {}) {
+    const { run } = replay.session;
+    this.#replay = replay;
+    this.#onTaking = onTaking;
+    this.#mailUpTo = run.hasMessages ? -1 : run.inboxSeq;
+  }
+
+  get isDue(): boolean {
+    const { inboxSeq, newsCount } = this.#replay.session;
+    return inboxSeq !== this.#mailUpTo || newsCount > this.#ownUpTo;
+  }
+
+  async take(): Promise<void> {
+    const { session, gate } = this.#replay;
+    this.#mailUpTo = session.inboxSeq;
+    this.#ownUpTo = session.newsCount;
+    const messages = await session.unread();
+    if (messages.length === 0) return;
+    // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
+    if (messages.some(isStopRequest)) gate.close();
+    this.#onTaking(messages);
+    await takeAll(this.#replay, messages);
+  }
 }
 
 async function takeAll(replay: Replay, messages: readonly Message[]): Promise<void> {

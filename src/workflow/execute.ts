@@ -6,7 +6,7 @@ import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { Replay } from "../replay/replay.js";
 import { type SessionOutcome, settlement } from "../replay/settlement.js";
-import { messageTaker } from "../replay/take-messages.js";
+import { MessageTaker } from "../replay/take-messages.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { AnyWorkflow } from "./context.js";
 import { WorkflowContext } from "./workflow-context.js";
@@ -38,7 +38,7 @@ export async function play(
   begin: () => Promise<{ readonly body: Promise<unknown> }>,
 ): Promise<SessionOutcome> {
   const { session } = replay;
-  const mail = messageTaker(replay);
+  const mail = new MessageTaker(replay);
   if (mail.isDue) await mail.take();
   if (replay.stopped) return replay.stopped;
   const before = session.length;
@@ -49,7 +49,7 @@ export async function play(
   if (outcome.kind !== "threw" || !isStoreTrouble(outcome.error)) return outcome;
   // The store failed, not the function: after a few rounds the run is released unchanged.
   for (let tries = 1; tries <= HELD_ROUNDS && !session.stopping; tries++)
-    await session.holdOut("run", outcome.error, tries, session.workSignal).catch(() => {});
+    await session.holdOut("run", outcome.error, tries, session.over.signal).catch(() => {});
   return { kind: "handBack" };
 }
 

@@ -39,7 +39,7 @@ export class WorkflowContext implements Context {
   readonly services: Services;
   readonly #codecs: Codecs;
   readonly #newChild: NewChild;
-  readonly #patches = new Map<string, Promise<boolean>>();
+  #patches: Map<string, Promise<boolean>> | null = null;
   /** Number of calls by kind and name: the default key. */
   readonly #asked: Map<string, number>;
 
@@ -179,6 +179,7 @@ export class WorkflowContext implements Context {
   }
 
   patched(change: string): Promise<boolean> {
+    this.#patches ??= new Map();
     let answer = this.#patches.get(change);
     if (!answer) {
       const old =

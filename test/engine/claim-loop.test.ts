@@ -44,6 +44,7 @@ function loopOver({
     owner: randomUUID(),
     size,
     groupIds: () => [1],
+    mayClaimAhead: () => true,
     peers: () => peers,
     solitary: { isClosed: false, mayPrefetch: true, ask: () => 0, answered: () => {}, left: () => {} },
     onClaimed: () => new Promise<void>((resolve) => ends.push(resolve)),

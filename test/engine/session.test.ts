@@ -5,7 +5,7 @@ import { Committer } from "../../src/engine/committer.js";
 import type { EngineEvents } from "../../src/engine/events.js";
 import { Session } from "../../src/engine/session.js";
 import type { Replay } from "../../src/replay/replay.js";
-import { messageTaker } from "../../src/replay/take-messages.js";
+import { MessageTaker } from "../../src/replay/take-messages.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
@@ -95,7 +95,7 @@ test("a commit refused for a lost claim ends all work on the run at once", async
   const { world, session } = scene(0);
   const ended = session.commit([{ kind: "handBack" }]).catch((error: { code: string }) => error.code);
   await world.advance(10);
-  expect(session.signal.aborted).toBe(true);
+  expect(session.lost.aborted).toBe(true);
   expect(await ended).toBe("CLAIM_LOST");
 });
 
@@ -111,7 +111,7 @@ test("a lower inbox number is news, and so is the next message with the same num
     unread.push(session.inboxSeq);
     return [];
   };
-  const mail = messageTaker({ session } as Replay);
+  const mail = new MessageTaker({ session } as Replay);
   for (const inboxSeq of [1, 1, 0, 1]) {
     session.heard(inboxSeq);
     if (mail.isDue) await mail.take();

@@ -25,13 +25,14 @@ const tables = readFileSync(join(import.meta.dirname, "../../docs/settings.md"),
   );
 
 test("every setting is listed with its default and its bounds", () => {
-  const defaults = withDefaults({}) as unknown as Readonly<Record<string, number>>;
+  const defaults = withDefaults({}) as unknown as Readonly<Record<string, number | null>>;
   const said = tables[0]!.map(([name, byDefault, from, to]) => [name!.replaceAll("`", ""), byDefault, from, to]);
   const known = Object.entries(BOUNDS).map(([name, { kind, least, most }]) => {
     const isCount = kind === "count";
     const show = isCount ? String : formatDuration;
     const field = name.slice(name.indexOf(".") + 1);
-    return [name, show(defaults[isCount ? field : `${field}Ms`]!), show(least), show(most)];
+    const byDefault = defaults[isCount ? field : `${field}Ms`] ?? null;
+    return [name, byDefault === null ? "adapts" : show(byDefault), show(least), show(most)];
   });
   expect(said).toEqual(known);
 });

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
+import { LazyAbort } from "../../src/kernel/lazy-abort.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
 import type { Call } from "../../src/replay/call.js";
@@ -18,8 +19,8 @@ function open(log: readonly JournalEntry[], world: World = new VirtualWorld()) {
   const session = {
     run: { runId: "r", baseSeq: 0 },
     world,
-    signal: new AbortController().signal,
-    workSignal: new AbortController().signal,
+    lost: new LazyAbort(),
+    over: new LazyAbort(),
     stopping: false,
     inboxSeq: 0,
     length: log.length,

@@ -3,11 +3,12 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
+import { LazyAbort } from "../../src/kernel/lazy-abort.js";
 import { retryPolicy } from "../../src/kernel/run/retry.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
 import { StepCall } from "../../src/replay/step-call.js";
-import { messageTaker } from "../../src/replay/take-messages.js";
+import { MessageTaker } from "../../src/replay/take-messages.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 test.each(["cancel", "pause"] as const)(
@@ -24,8 +25,8 @@ test.each(["cancel", "pause"] as const)(
     const session = {
       run: { runId: "r", baseSeq: 0, epoch: 1, inboxSeq: 1, hasMessages: true },
       world,
-      signal: new AbortController().signal,
-      workSignal: new AbortController().signal,
+      lost: new LazyAbort(),
+      over: new LazyAbort(),
       bus: { emit: () => {} },
       inboxSeq: 1,
       newsCount: 0,
@@ -51,7 +52,7 @@ test.each(["cancel", "pause"] as const)(
     const call = new StepCall({ id: callId("step", "a", "1"), kind: "step", name: "a", key: "1", work, ...rest });
     replay.ask(call);
     call.start();
-    const mail = messageTaker(replay);
+    const mail = new MessageTaker(replay);
     expect(mail.isDue).toBe(true);
     await mail.take();
     expect(seen).toEqual([{ closed: true, starts: 0 }]);

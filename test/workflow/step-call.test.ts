@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
+import { LazyAbort } from "../../src/kernel/lazy-abort.js";
 import { retryPolicy } from "../../src/kernel/run/retry.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
@@ -16,8 +17,8 @@ test("a step that waits for its lease is not started once its run has ended", as
     run: { runId: "r", baseSeq: 0, epoch: 1 },
     world: new VirtualWorld(),
     bus: createBus(),
-    workSignal: new AbortController().signal,
-    signal: new AbortController().signal,
+    over: new LazyAbort(),
+    lost: new LazyAbort(),
     stopping: false,
     inboxSeq: 0,
     length: 1,

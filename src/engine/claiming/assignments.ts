@@ -35,6 +35,11 @@ export class Assignments {
     this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
   }
 
+  /** Whether a program fails runs whose holder died, even if they had only been claimed. */
+  get failsWhatDied(): boolean {
+    return this.#listed.some(({ recovery }) => recovery === "fail");
+  }
+
   /** The programs may change while the node works; `number` applies the change. */
   set programs(programs: readonly Program[]) {
     this.#listed = programs;

@@ -5,6 +5,7 @@ import { Loop, type Pause, type RoundStart } from "../../kernel/loop.js";
 import { claimToken } from "../../kernel/run/claim.js";
 import type { ClaimedRun, RunStore } from "../../store/contract/run/runs.js";
 import type { NodeParts } from "../node-parts.js";
+import { ClaimAhead } from "./claim-ahead.js";
 import type { Solitary } from "./solitary.js";
 
 /**
@@ -37,6 +38,8 @@ export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" |
   readonly size: number;
   /** Asked for each claim: what a node takes depends on its mode. */
   readonly groupIds: () => readonly number[];
+  /** Whether a run may be claimed before there is a slot for it, unless the node's setting says how many. */
+  readonly mayClaimAhead: () => boolean;
   /** Live nodes that claim from any of its groups, this one included. */
   readonly peers: () => number;
   readonly solitary: Pick<Solitary, "isClosed" | "mayPrefetch" | "ask" | "answered" | "left">;
@@ -47,6 +50,7 @@ export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" |
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #loop: Loop;
+  readonly #ahead: ClaimAhead;
   #active = 0;
   #claiming = false;
   /** The last look had no room for all there may be. */
@@ -69,7 +73,8 @@ export class ClaimLoop {
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
-    const { world, settings, bus } = options;
+    const { world, settings, bus, size, mayClaimAhead: mayWait } = options;
+    this.#ahead = new ClaimAhead({ world, size, fixed: settings.prefetch, mayWait });
     this.#pollMs = settings.pollIntervalMs;
     this.#loop = new Loop({
       world,
@@ -164,8 +169,8 @@ export class ClaimLoop {
   }
 
   #room(): number {
-    const { settings, size, solitary } = this.#options;
-    return size + (solitary.mayPrefetch ? settings.prefetch : 0) - this.#active;
+    const { size, solitary } = this.#options;
+    return size + (solitary.mayPrefetch ? this.#ahead.count : 0) - this.#active;
   }
 
   /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
@@ -233,6 +238,7 @@ export class ClaimLoop {
       await this.#options.onClaimed(run, askedAt);
     } finally {
       this.#active--;
+      this.#ahead.ended();
       if (run.suspect) this.#options.solitary.left();
       if (this.#leftSome) this.wake();
       else this.#lookSoon();

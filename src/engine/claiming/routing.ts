@@ -56,7 +56,7 @@ export function routingOf(
       "each executor has its own number of slots; omit concurrency or flow.executors",
     );
   }
-  const small = [...slots].find(([, count]) => count < prefetch);
+  const small = [...slots].find(([, count]) => count < (prefetch ?? 0));
   if (small) {
     const problem = `it is ${prefetch}, and the executor ${small[0]} has ${small[1]} slots; an executor may claim ahead at most as many runs as it has slots`;
     throw new InvalidInput("flow.prefetch", problem);

@@ -1,45 +1,72 @@
-// The slots of an executor: how many runs it executes at once. Runs that were claimed ahead wait here for one.
+// The slots of an executor: how many runs it executes at once. Runs that were claimed ahead wait in line for one.
 
 import type { Session } from "../session.js";
 
+export type Turn = "slot" | "none" | "stop";
+
+interface Place {
+  granted: boolean;
+  wake: () => void;
+}
+
 export class Slots {
   #free: number;
-  #told = deferred();
+  /** In the order of arrival. */
+  readonly #line = new Set<Place>();
 
   constructor(count: number) {
     this.#free = count;
+  }
+
+  /** Null: it has to wait in line. */
+  takeNow(session: Session): Turn | null {
+    session.lost.throwIfAborted();
+    if (session.stopping) return "none";
+    if (this.#free === 0) return null;
+    this.#free--;
+    return "slot";
   }
 
   /**
    * `none`: the node stops first. `stop`: its run was asked to stop, and is let through for that. Rejects when the claim is lost
    * meanwhile.
    */
-  async take(session: Session): Promise<"slot" | "none" | "stop"> {
+  async take(session: Session): Promise<Turn> {
+    const place: Place = { granted: false, wake: () => {} };
+    session.onChange(() => place.wake());
     let calls = 0;
-    while (this.#free === 0 && !session.stopping && !session.signal.aborted) {
-      await Promise.race([this.#told.promise, session.changed()]);
-      if (session.newsCount === calls) continue;
-      calls = session.newsCount;
-      if (await session.isAskedToStop()) return "stop";
+    this.#line.add(place);
+    try {
+      for (;;) {
+        session.lost.throwIfAborted();
+        if (session.stopping) return "none";
+        if (place.granted) {
+          place.granted = false;
+          return "slot";
+        }
+        if (session.newsCount !== calls) {
+          calls = session.newsCount;
+          if (await session.isAskedToStop()) return "stop";
+        } else {
+          await new Promise<void>((resolve) => {
+            place.wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.#line.delete(place);
+      if (place.granted) this.give();
     }
-    session.signal.throwIfAborted();
-    if (session.stopping) return "none";
-    this.#free--;
-    return "slot";
   }
 
-  /** The session that has waited longest wakes first and takes it. */
+  /** The session that has waited longest gets it. */
   give(): void {
+    for (const place of this.#line) {
+      this.#line.delete(place);
+      place.granted = true;
+      place.wake();
+      return;
+    }
     this.#free++;
-    this.#told.resolve();
-    this.#told = deferred();
   }
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

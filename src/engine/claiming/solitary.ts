@@ -91,7 +91,7 @@ export class Solitary {
     await world.turn();
     this.#shut = true;
     handBack(session);
-    while (active() > 1 && world.monotonicNow() < until && !session.stopping && !session.signal.aborted) {
+    while (active() > 1 && world.monotonicNow() < until && !session.stopping && !session.lost.aborted) {
       await sleep(world, LOOK_EVERY_MS);
     }
   }

@@ -14,9 +14,8 @@ export class BreakerWatch {
     this.#node = node;
   }
 
-  /** A run of this node has ended. */
+  /** A run of this node has ended, whose program has a breaker. */
   async ended(program: Program, runId: string, as: string | null): Promise<void> {
-    if (!program.breaker) return;
     try {
       if (as === "completed") await this.#succeeded(program, runId);
       else if (as === "failed" || as === "dead") await this.#failed(program, runId);

@@ -5,7 +5,10 @@ import { HoldfastError } from "../error.js";
 import type { Names } from "./option-names.js";
 
 export interface FlowSettings {
-  /** How many runs to claim ahead of a free slot, at most `concurrency`. A stop hands them back at once. Default: 0. */
+  /**
+   * How many runs to claim ahead of a free slot, at most `concurrency`. A stop hands them back at once. Default:
+   * as many as there are slots while runs end within milliseconds, otherwise none; with the recovery `fail` always none.
+   */
   readonly prefetch?: number;
 }
 
@@ -144,7 +147,7 @@ export function withDefaults(given: Partial<Record<SettingName, number>>) {
   const pollIntervalMs = given["timing.pollInterval"] ?? Math.min(1000, pollMax ?? 1000);
   return {
     concurrency: given.concurrency ?? 10,
-    prefetch: given["flow.prefetch"] ?? 0,
+    prefetch: given["flow.prefetch"] ?? null,
     leaseMs,
     renewEveryMs: given["timing.renewEvery"] ?? Math.floor(leaseMs / 3),
     housekeepingMs: given["timing.housekeeping"] ?? 1000,

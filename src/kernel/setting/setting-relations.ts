@@ -23,7 +23,7 @@ export const IMPOSSIBLE: readonly Relation[] = [
   },
   {
     between: ["flow.prefetch", "concurrency"],
-    broken: (s) => s.prefetch > s.concurrency,
+    broken: (s) => (s.prefetch ?? 0) > s.concurrency,
     says: () => "a node may claim ahead at most as many runs as it works on; lower prefetch",
   },
   {

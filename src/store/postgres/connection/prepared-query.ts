@@ -39,8 +39,14 @@ interface Column {
   readonly read: (text: string) => unknown;
 }
 
+interface Columns {
+  readonly list: readonly Column[];
+  /** A row of nulls. Its copies are allocated whole; columns added one by one move the row each time it grows. */
+  readonly blank: Readonly<Record<string, unknown>>;
+}
+
 /** By connection and the statement's name. They stay: where a table has changed so that they would not, the server refuses. */
-const columnsOn = new WeakMap<Wire, Map<string, readonly Column[]>>();
+const columnsOn = new WeakMap<Wire, Map<string, Columns>>();
 
 const PORTAL = "";
 
@@ -57,8 +63,8 @@ class PreparedQuery<Row> extends pg.Query {
   callback: Callback<Row>;
   private readonly sent: readonly Value[];
   private readonly found: Row[] = [];
-  private known: Map<string, readonly Column[]> | undefined;
-  private columns: readonly Column[] = [];
+  private known: Map<string, Columns> | undefined;
+  private columns: Columns = { list: [], blank: {} };
   private unreadable: Error | null = null;
 
   constructor({ name, text, values, timeoutMs }: Prepared, callback: Callback<Row>) {
@@ -89,16 +95,20 @@ class PreparedQuery<Row> extends pg.Query {
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly { name: string; dataTypeID: number }[] }): void {
-    this.columns = fields.map(({ name, dataTypeID }) => ({ name, read: pg.types.getTypeParser(dataTypeID, "text") }));
+    this.columns = {
+      list: fields.map(({ name, dataTypeID }) => ({ name, read: readerOf(dataTypeID) })),
+      blank: Object.fromEntries(fields.map(({ name }) => [name, null])),
+    };
     this.known?.set(this.name, this.columns);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly Value[] }): void {
-    const row: Record<string, unknown> = {};
+    const { list, blank } = this.columns;
+    const row = { ...blank };
     try {
-      for (const [i, { name, read }] of this.columns.entries()) {
+      for (let i = 0; i < list.length; i++) {
         const text = fields[i]!;
-        row[name] = text === null ? null : read(text);
+        if (text !== null) row[list[i]!.name] = list[i]!.read(text);
       }
     } catch (error) {
       this.unreadable ??= error as Error;
@@ -117,8 +127,14 @@ class PreparedQuery<Row> extends pg.Query {
   }
 }
 
-function knownOn(wire: Wire): Map<string, readonly Column[]> {
-  const known = columnsOn.get(wire) ?? new Map<string, readonly Column[]>();
+/** Texts and 64-bit numbers stay as they are. */
+function readerOf(type: number): Column["read"] {
+  const { TEXT, INT8, UUID } = pg.types.builtins;
+  return type === TEXT || type === INT8 || type === UUID ? (text) => text : pg.types.getTypeParser(type, "text");
+}
+
+function knownOn(wire: Wire): Map<string, Columns> {
+  const known = columnsOn.get(wire) ?? new Map<string, Columns>();
   columnsOn.set(wire, known);
   return known;
 }

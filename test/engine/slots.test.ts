@@ -1,0 +1,94 @@
+// The line for the slots of an executor: who gets one, and who leaves the line without.
+
+import { expect, test } from "vitest";
+import { Slots } from "../../src/engine/claiming/slots.js";
+import type { Session } from "../../src/engine/session.js";
+import { LazyAbort } from "../../src/kernel/lazy-abort.js";
+
+interface Fake {
+  readonly session: Session;
+  change(how?: { stopping?: boolean; news?: boolean; lost?: boolean }): void;
+}
+
+function fake(asked: () => Promise<boolean> = async () => false): Fake {
+  const listeners: (() => void)[] = [];
+  const state = { stopping: false, newsCount: 0, lost: new LazyAbort() };
+  const session = {
+    ...state,
+    onChange: (wake: () => void) => listeners.push(wake),
+    isAskedToStop: asked,
+  };
+  return {
+    session: session as unknown as Session,
+    change: ({ stopping = false, news = false, lost = false } = {}) => {
+      session.stopping ||= stopping;
+      if (news) session.newsCount++;
+      if (lost) session.lost.abort(new Error("lost"));
+      for (const wake of listeners) wake();
+    },
+  };
+}
+
+test("sessions get slots in the order in which they came", async () => {
+  const slots = new Slots(1);
+  expect(slots.takeNow(fake().session)).toBe("slot");
+  const order: number[] = [];
+  const waits = [1, 2, 3].map((n) => slots.take(fake().session).then(() => order.push(n)));
+  for (const wait of waits) {
+    slots.give();
+    await wait;
+  }
+  expect(order).toEqual([1, 2, 3]);
+  expect(slots.takeNow(fake().session)).toBeNull();
+});
+
+test("a slot that was handed to a waiting session is not taken by one that comes later", async () => {
+  const slots = new Slots(1);
+  slots.takeNow(fake().session);
+  const first = slots.take(fake().session);
+  slots.give();
+  expect(slots.takeNow(fake().session)).toBeNull();
+  expect(await first).toBe("slot");
+});
+
+test.each(["stopping", "lost"] as const)("a session that is %s when it gets a slot passes it on", async (how) => {
+  const slots = new Slots(1);
+  slots.takeNow(fake().session);
+  const leaving = fake();
+  const left = slots.take(leaving.session).catch(() => "lost");
+  const next = slots.take(fake().session);
+  slots.give();
+  leaving.change({ [how]: true });
+  expect(await left).toBe(how === "lost" ? "lost" : "none");
+  expect(await next).toBe("slot");
+});
+
+test("a slot that comes while a waiting session looks whether it is asked to stop is not forgotten", async () => {
+  const slots = new Slots(1);
+  slots.takeNow(fake().session);
+  let answer = (_: boolean) => {};
+  const looking = fake(
+    () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const turn = slots.take(looking.session);
+  looking.change({ news: true });
+  await Promise.resolve();
+  slots.give();
+  answer(false);
+  expect(await turn).toBe("slot");
+});
+
+test("a session whose run is asked to stop is let through, and its slot goes to the next", async () => {
+  const slots = new Slots(1);
+  slots.takeNow(fake().session);
+  const asked = fake(async () => true);
+  const turn = slots.take(asked.session);
+  const next = slots.take(fake().session);
+  asked.change({ news: true });
+  expect(await turn).toBe("stop");
+  slots.give();
+  expect(await next).toBe("slot");
+});
