@@ -41,8 +41,8 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "return await this.#writer.commit(effects);",
-        put: "this.over.throwIfAborted();\n      return await this.#writer.commit(effects);",
+        find: "committed = await this.#writer.commit(effects);",
+        put: "this.over.throwIfAborted();\n      committed = await this.#writer.commit(effects);",
       },
     ],
     killedBy: [{ file: LATE, test: "came before the abort counts" }],

@@ -5,10 +5,10 @@
 
 import { fitting } from "../kernel/chunk.js";
 import { HoldfastError } from "../kernel/error.js";
-import { lane } from "../kernel/lane.js";
+import { gather } from "../kernel/lane.js";
 import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import { bytesOf, type Effect, settles } from "../kernel/run/effect.js";
-import { sleep, type World } from "../kernel/world.js";
+import type { World } from "../kernel/world.js";
 import type { Commit, CommitAnswer, RunStore } from "../store/contract/run/runs.js";
 
 const MAX_ROWS = 1000;
@@ -124,14 +124,14 @@ export class Committer {
   readonly #store: RunStore;
   readonly #world: World;
   readonly #onWritten: (written: readonly Commit[]) => void;
-  readonly #send: (writer: RunWriter) => Promise<CommitAnswer>;
+  readonly #send: (writer: RunWriter) => void;
 
   /** `onWritten` gets every batch that was written. */
   constructor(store: RunStore, world: World, onWritten: (written: readonly Commit[]) => void = () => {}) {
     this.#store = store;
     this.#world = world;
     this.#onWritten = onWritten;
-    this.#send = lane<RunWriter, CommitAnswer>((writers) => this.#flush(writers), {
+    this.#send = gather<RunWriter, CommitAnswer>((writers) => this.#flush(writers), {
       world,
       maxRows: MAX_ROWS,
       maxBytes: MAX_BYTES,
@@ -139,27 +139,35 @@ export class Committer {
         rows: parts.reduce((sum, part) => sum + part.effects.length, 0),
         bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
       }),
+      onAnswer: (writer, { outcome }) => this.#answered(writer, outcome),
+      onError: (writer, error) => this.#failed(writer, error),
     });
   }
 
   /** The writer for a run that was just claimed at `seq`. */
   open(claim: Claim, seq: number): RunWriter {
-    return new RunWriter(claim, seq, (writer) => void this.#drain(writer));
+    return new RunWriter(claim, seq, this.#begin);
   }
 
-  /** Sends until nothing is left: a flush may be answered "busy", and more may have arrived meanwhile. */
-  async #drain(writer: RunWriter): Promise<void> {
+  readonly #begin = (writer: RunWriter): void => {
     writer.sending = true;
-    while (writer.parts.length > 0) {
-      let busy = false;
-      try {
-        busy = (await this.#send(writer)).outcome === "busy";
-      } catch (error) {
-        // Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised.
-        for (const part of writer.parts.splice(0)) part.reject(error);
-      }
-      if (busy) await sleep(this.#world, BUSY_DELAY_MS);
-    }
+    this.#sendRest(writer);
+  };
+
+  /** Sends until nothing is left: a flush may be answered "busy", and more may have arrived meanwhile. */
+  #sendRest(writer: RunWriter): void {
+    if (writer.parts.length > 0) this.#send(writer);
+    else writer.rest();
+  }
+
+  #answered(writer: RunWriter, outcome: CommitAnswer["outcome"]): void {
+    if (outcome === "busy") this.#world.after(BUSY_DELAY_MS, () => this.#sendRest(writer));
+    else this.#sendRest(writer);
+  }
+
+  /** Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
+  #failed(writer: RunWriter, error: unknown): void {
+    for (const part of writer.parts.splice(0)) part.reject(error);
     writer.rest();
   }
 

@@ -132,20 +132,17 @@ export class Session extends StoreCalls {
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
-    const committed = await this.#write(effects);
+    this.lost.throwIfAborted();
+    let committed: Committed;
+    try {
+      committed = await this.#writer.commit(effects);
+    } catch (error) {
+      committed = await this.again("commit", error, () => this.#writer.commit(effects));
+    }
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
     if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
     return this.#wrote(committed);
-  }
-
-  async #write(effects: readonly Effect[]): Promise<Committed> {
-    this.lost.throwIfAborted();
-    try {
-      return await this.#writer.commit(effects);
-    } catch (error) {
-      return this.again("commit", error, () => this.#writer.commit(effects));
-    }
   }
 
   /**

@@ -4,10 +4,18 @@
 import { type BatchLimits, fitting } from "./chunk.js";
 import type { World } from "./world.js";
 
-export interface LaneOptions<Item> extends BatchLimits<Item> {
+interface SendOptions {
   readonly world: World;
   /** How many batches may be in flight at once, all but one of them full. Default 1, which keeps answers in order. */
   readonly inFlight?: number;
+}
+
+export interface LaneOptions<Item> extends BatchLimits<Item>, SendOptions {}
+
+export interface GatherOptions<Item, Answer> extends BatchLimits<Item>, SendOptions {
+  readonly onAnswer: (item: Item, answer: Answer) => void;
+  /** The whole flush has failed. */
+  readonly onError: (item: Item, error: unknown) => void;
 }
 
 interface Waiting<Item, Answer> {
@@ -16,16 +24,31 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
+/** A lane whose callers await their answers. */
 export function lane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { world, inFlight = 1, ...limits }: LaneOptions<Item>,
+  { sizeOf, ...options }: LaneOptions<Item>,
 ): (item: Item) => Promise<Answer> {
-  let waiting: Waiting<Item, Answer>[] = [];
+  const send = gather<Waiting<Item, Answer>, Answer>((batch) => flush(batch.map(({ item }) => item)), {
+    ...options,
+    sizeOf: ({ item }) => sizeOf(item),
+    onAnswer: ({ resolve }, answer) => resolve(answer),
+    onError: ({ reject }, error) => reject(error),
+  });
+  return (item) => new Promise((resolve, reject) => send({ item, resolve, reject }));
+}
+
+/** A lane that calls back. */
+export function gather<Item, Answer>(
+  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  { world, inFlight = 1, onAnswer, onError, ...limits }: GatherOptions<Item, Answer>,
+): (item: Item) => void {
+  let waiting: Item[] = [];
   let onTheirWay = 0;
   let turning = false;
 
-  const fits = () => fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
-  const isFull = () => waiting.length >= limits.maxRows || (waiting.length > 0 && fits() < waiting.length);
+  const isFull = () =>
+    waiting.length >= limits.maxRows || (waiting.length > 0 && fitting(waiting, limits) < waiting.length);
 
   /** Waits one turn, so that callers answered by the last flush can add their next item. */
   async function sendSoon(): Promise<void> {
@@ -37,42 +60,34 @@ export function lane<Item, Answer>(
 
   /** `notBefore`: yields to other work between full batches. */
   async function send(notBefore?: Promise<void>): Promise<void> {
-    const n = fits();
+    const n = fitting(waiting, limits);
     const batch = waiting.slice(0, n);
     waiting = waiting.slice(n);
     onTheirWay++;
-    const tell = await answersOf(batch);
+    const callBack = await answersOf(batch);
     await notBefore;
     onTheirWay--;
     // A full batch is already waiting: it leaves before the callers answered now prepare their next item.
     if (isFull()) void send(world.turn());
-    tell();
+    callBack();
     if (!turning) void sendSoon();
   }
 
-  /** Returns a function that settles the callers. */
-  async function answersOf(batch: readonly Waiting<Item, Answer>[]): Promise<() => void> {
+  async function answersOf(batch: readonly Item[]): Promise<() => void> {
     try {
-      const answers = await flush(batch.map(({ item }) => item));
-      return () => {
-        batch.forEach(({ resolve }, i) => {
-          resolve(answers[i]!);
-        });
-      };
+      const answers = await flush(batch);
+      return () => batch.forEach((item, i) => onAnswer(item, answers[i]!));
     } catch (error) {
-      return () => {
-        for (const { reject } of batch) reject(error);
-      };
+      return () => batch.forEach((item) => onError(item, error));
     }
   }
 
-  return (item) =>
-    new Promise((resolve, reject) => {
-      // Measured here, where only this caller fails: in a batch, an item that cannot be measured would stop the lane
-      // for all.
-      limits.sizeOf(item);
-      waiting.push({ item, resolve, reject });
-      if (onTheirWay === 0 && !turning) void sendSoon();
-      else if (onTheirWay > 0 && onTheirWay < inFlight && waiting.length >= limits.maxRows) void send();
-    });
+  return (item) => {
+    // Measured here, where only this caller fails: in a batch, an item that cannot be measured would stop the lane
+    // for all.
+    limits.sizeOf(item);
+    waiting.push(item);
+    if (onTheirWay === 0 && !turning) void sendSoon();
+    else if (onTheirWay > 0 && onTheirWay < inFlight && waiting.length >= limits.maxRows) void send();
+  };
 }

@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly reject: (error: unknown) => void;
 }
 
+const NONE: readonly Effect[] = [];
+
 export abstract class RecordedCall<Options extends CallOptions> implements Call {
   readonly id: CallId;
   started = false;
@@ -52,12 +54,13 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
   protected async write(
     kind: string,
     payload: Payload,
-    ahead: readonly Effect[] = [],
-    along: readonly Effect[] = [],
+    ahead: readonly Effect[] = NONE,
+    along: readonly Effect[] = NONE,
   ): Promise<JournalEntry> {
     const { replay, name, key } = this.options;
     const entry: Effect = { kind: "append", entry: { kind, name, key, payload } };
-    const { seq } = await replay.session.commit([...ahead, entry, ...along]);
+    const isAlone = ahead.length + along.length === 0;
+    const { seq } = await replay.session.commit(isAlone ? [entry] : [...ahead, entry, ...along]);
     return this.entry(seq - along.length, kind, payload);
   }
 

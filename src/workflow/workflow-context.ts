@@ -53,9 +53,9 @@ export class WorkflowContext implements Context {
     this.#asked = asked ?? new Map();
   }
 
-  step<T>(name: string, ...rest: [Work<T>] | [StepOptions, Work<T>]): Promise<T> {
-    const [options, work] = rest.length === 1 ? [NO_OPTIONS, rest[0]] : rest;
-    return this.#work("step", name, options, work);
+  step<T>(name: string, first: Work<T> | StepOptions, second?: Work<T>): Promise<T> {
+    if (second === undefined) return this.#work("step", name, NO_OPTIONS, first as Work<T>);
+    return this.#work("step", name, first as StepOptions, second);
   }
 
   transaction<T>(name: string, ...rest: [TransactionWork<T>] | [TransactionOptions, TransactionWork<T>]): Promise<T> {

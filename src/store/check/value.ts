@@ -107,8 +107,10 @@ export function shape<T>(noun: string, fields: { readonly [Field in keyof T]?: C
     const problem = checkObject(path || noun, value);
     if (problem) return problem;
     for (const [field, check] of checks) {
-      const found = check(path ? `${path}.${field}` : field, (value as Record<string, unknown>)[field]);
-      if (found) return found;
+      const own = (value as Record<string, unknown>)[field];
+      const found = check(field, own);
+      // Checked again under its whole path: composing that for every field took a tenth of a commit's check.
+      if (found) return path ? check(`${path}.${field}`, own) : found;
     }
     return null;
   };

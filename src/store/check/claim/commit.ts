@@ -24,9 +24,8 @@ export function commitChecker(): (commit: unknown) => v.Problem {
   };
 }
 
-function checkCommit({ claim, expectedSeq, effects }: Commit): v.Problem {
+function checkCommit({ expectedSeq, effects }: Commit): v.Problem {
   return (
-    checkClaim("claim", claim) ??
     v.checkSeq("expectedSeq", expectedSeq) ??
     checkKinds("effects", effects) ??
     problemOfEffects(effects) ??
@@ -38,13 +37,21 @@ export const checkClaim = v.shape<Claim>("claim", { runId: v.checkUuid, epoch: v
 const checkKinds = v.listOf("effects", v.shape<Effect>("effect", { kind: v.among(Object.keys(EFFECTS)) }));
 
 function checkEffects(effects: readonly Effect[]): v.Problem {
+  for (let i = 0; i < effects.length; i++) {
+    const bad = checkEffect(`effects[${i}]`, effects[i]!);
+    if (bad) return bad;
+  }
+  return effects.length > 1 || effects[0]!.kind === "enqueue" ? checkTogether(effects) : null;
+}
+
+/** What effects say of each other. */
+function checkTogether(effects: readonly Effect[]): v.Problem {
   const taken = new Set<string>();
   const started = new Set<string>();
   const tasks = new Set<string>();
   for (let i = 0; i < effects.length; i++) {
     const effect = effects[i]!;
     const bad =
-      checkEffect(`effects[${i}]`, effect) ??
       (effect.kind === "take" ? v.checkOnce(`effects[${i}].messageKey`, effect.messageKey, taken, IN_COMMIT) : null) ??
       (effect.kind === "enqueue" ? v.checkOnce(`effects[${i}].run.id`, effect.run.id, started, IN_COMMIT) : null) ??
       (effect.kind === "enqueue" ? checkTask(`effects[${i}].task`, effect, tasks) : null);
@@ -61,7 +68,7 @@ function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string
     v.checkUuid(at, need) ??
     v.checkOnce(at, need as string, once, IN_COMMIT) ??
     (tasks.has(need as string) ? null : new InvalidInput(at, "is no task that precedes it in this commit"));
-  const problem = v.shape<typeof task>("task", { needs: v.listOf("ids", checkNeed) })(path, task);
+  const problem = v.checkObject(path, task) ?? v.listOf("ids", checkNeed)(`${path}.needs`, task.needs);
   if (problem) return problem;
   tasks.add(run.id);
   return null;
