@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { COMMAND_NAMES } from "../src/cli/commands.js";
-import { runDemo, runExamples } from "./harness/run-example.js";
+import { runExamples, runSample } from "./harness/run-example.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
@@ -169,10 +169,10 @@ test("the README names every page and fits a screen", () => {
 
 describe("every example works", () => {
   let printed: ReadonlyMap<string, Promise<string>>;
-  let demonstration: ReturnType<typeof runDemo>;
+  let demonstration: ReturnType<typeof runSample>;
   beforeAll(() => {
     printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
-    demonstration = runDemo("--once", "--json");
+    demonstration = runSample("--once", "--json");
     demonstration.printed.catch(() => {}); // its test reports it
   });
   for (const [file, output] of Object.entries(EXPECTED)) {
@@ -182,11 +182,8 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const demo = [
-      "demo.ts",
-      "demo-screen.ts",
-      "demo-worker.ts",
-      "order.ts",
+    const others = [
+      "order.ts", // test/workflow/order-example.test.ts runs it
       "table-claims.ts",
       "prove-your-table-claims.test.ts",
       "testing.test.ts",
@@ -194,19 +191,22 @@ describe("every example works", () => {
       "testing-simulate.test.ts",
       "testing-node-test.ts", // test/testing/stubs.test.ts runs it
     ];
-    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
+    const tested = [...Object.keys(EXPECTED), ...others, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 
-  test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
+  test("npm start: one node killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
     const stdout = await demonstration.printed;
-    expect(JSON.parse(stdout.split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
+    const figures = JSON.parse(stdout.split("\n").at(-1)!);
+    expect(figures).toMatchObject({ ok: true, runs: 6, doubledSteps: 0, lostRuns: 0 });
+    expect(figures.refusedWrites).toBeGreaterThan(0);
+    expect(figures.takeoverMs).toBeGreaterThan(0);
   });
 
-  test("demo.ts: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
+  test("npm start: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
     await demonstration.printed;
     const seen = [...demonstration.argumentsSeen];
-    expect(seen.filter((line) => line.includes("demo-worker")).length).toBeGreaterThan(0);
+    expect(seen.filter((line) => line.includes("node-process")).length).toBeGreaterThan(0);
     expect(seen.filter((line) => /postgres(ql)?:\/\/|password/i.test(line))).toEqual([]);
   });
 });

@@ -24,6 +24,7 @@ const LAYERS = [
   ["node"],
   ["embedded"],
   ["admin"],
+  ["dev"],
   ["testing"],
   ["compat", "simulator", "cli"],
 ];

@@ -56,7 +56,19 @@ function applyBatch(tables: Tables, commits: readonly Commit[], answers: Map<Com
     return false;
   });
   settleEnds(tables, ended, nowUs);
-  for (const one of refused) answers.set(one, classify(tables, one));
+  for (const one of refused) {
+    const answer = classify(tables, one);
+    if (answer.outcome === "lost") countLate(tables, one.claim);
+    answers.set(one, answer);
+  }
+}
+
+/** A reclaimed claim remembers how many commits came too late. */
+export function countLate(tables: Tables, { runId, epoch }: Claim): void {
+  const taken = tables.takenClaims.get(runId);
+  if (!taken) return;
+  const counted = taken.map((one) => (one.epoch === epoch ? { ...one, refused: one.refused + 1 } : one));
+  tables.takenClaims.set(runId, counted);
 }
 
 /** The runs whose count of open tasks this commit would lower. */
