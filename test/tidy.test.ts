@@ -24,8 +24,7 @@ const LAYERS = [
   ["node"],
   ["embedded"],
   ["admin"],
-  ["dev"],
-  ["testing"],
+  ["testing", "dev"],
   ["compat", "simulator", "cli"],
 ];
 const AMBIENT =

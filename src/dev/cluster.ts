@@ -37,6 +37,8 @@ export class Cluster implements Supervisor {
   #problem: AppProblem | null = null;
   #deploying: Promise<void> = Promise.resolve();
   #stopped = false;
+  /** Timers of processes that are down, which would keep this process from ending. */
+  readonly #timers = new Set<() => void>();
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -108,9 +110,11 @@ export class Cluster implements Supervisor {
     const isCurrent = this.#current.get(child.name) === child;
     if (!isCurrent || asked || this.#stopped) return;
     onEvent({ is: this.#killed.delete(child) ? "killed" : "died", node: child.name });
-    world.after(downMs, () => {
+    const cancel = world.after(downMs, () => {
+      this.#timers.delete(cancel);
       if (this.#current.get(child.name) === child) void this.#again(child.name);
     });
+    this.#timers.add(cancel);
   }
 
   async #again(name: string): Promise<void> {
@@ -169,6 +173,7 @@ export class Cluster implements Supervisor {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    for (const cancel of this.#timers) cancel();
     await Promise.all([...this.#current.values(), ...this.#leaving].map((child) => child.stop()));
   }
 }

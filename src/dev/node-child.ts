@@ -39,6 +39,7 @@ export class NodeChild {
   #incarnation: string | null = null;
   #problem: AppProblem | null = null;
   #asked = false;
+  #thaw = () => {};
 
   constructor(options: ChildOptions) {
     this.#options = options;
@@ -68,6 +69,7 @@ export class NodeChild {
     this.started = Promise.race([ready, this.#ended]).then(() => (this.#incarnation ? null : this.#why()));
     void this.#ended.then(() => {
       this.#state = "down";
+      this.#thaw();
       options.onEnd(this, this.#asked);
     });
   }
@@ -84,7 +86,7 @@ export class NodeChild {
   freeze(ms: number, onWake: () => void): void {
     this.#state = "frozen";
     this.#process.kill("SIGSTOP");
-    this.#options.world.after(ms, () => {
+    this.#thaw = this.#options.world.after(ms, () => {
       if (this.#state !== "frozen") return;
       this.#wake();
       onWake();

@@ -20,7 +20,7 @@ export class Load {
   readonly #options: LoadOptions;
   readonly #orders = new Map<string, number>();
   #n = 0;
-  #cancel = () => {};
+  readonly #timers = new Set<() => void>();
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -31,8 +31,16 @@ export class Load {
   }
 
   stop(): void {
-    this.#cancel();
-    this.#cancel = () => {};
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
+  #after(ms: number, work: () => void): void {
+    const cancel = this.#options.world.after(ms, () => {
+      this.#timers.delete(cancel);
+      work();
+    });
+    this.#timers.add(cancel);
   }
 
   /** An order that parks asks the warehouse, which approves most of them. */
@@ -41,16 +49,15 @@ export class Load {
     const n = this.#orders.get(one.runId);
     this.#orders.delete(one.runId);
     if (n === undefined || n % LEFT_TO_YOU === 0) return;
-    const { client, world } = this.#options;
+    const { client } = this.#options;
     const decide = () => client.run(one.runId).decide("ship", { choice: "approved", by: "warehouse" });
-    world.after(DECIDES_AFTER_MS, () => void decide().catch(() => {}));
+    this.#after(DECIDES_AFTER_MS, () => void decide().catch(() => {}));
   }
 
   #tick(): void {
-    const { world, onProblem } = this.#options;
     this.#n++;
-    this.#one(this.#n).catch(onProblem);
-    this.#cancel = world.after(EVERY_MS, () => this.#tick());
+    this.#one(this.#n).catch(this.#options.onProblem);
+    this.#after(EVERY_MS, () => this.#tick());
   }
 
   async #one(n: number): Promise<void> {
@@ -68,10 +75,10 @@ export class Load {
   }
 
   async #pay(id: string, n: number): Promise<void> {
-    const { client, world } = this.#options;
+    const { client } = this.#options;
     if (!payment) return;
     const instance = await client.start(payment, { email: "ann@example.com" }, { id });
     // Every third one is never paid, and expires.
-    if (n % 3 !== 0) world.after(3_000, () => void instance.send({ type: "PAY", cents: 300 }).catch(() => {}));
+    if (n % 3 !== 0) this.#after(3_000, () => void instance.send({ type: "PAY", cents: 300 }).catch(() => {}));
   }
 }
