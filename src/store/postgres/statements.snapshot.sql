@@ -6692,7 +6692,7 @@ late as materialized (
 ),
 counted as (
   update "holdfast".reclaimed_claims k
-  set refused = k.refused + 1
+  set refused = k.refused + (select count(*) from late where at_row = k.ctid)
   where k.ctid = any (array (select at_row from late))
 )
 select w.reason, w.seq, coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes

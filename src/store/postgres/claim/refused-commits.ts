@@ -61,7 +61,8 @@ with e as materialized (
   ) k
   where w.reason = 'lost'
 ), counted as (
-  update ${s}.reclaimed_claims k set refused = k.refused + 1 where k.ctid = any(array(select at_row from late))
+  update ${s}.reclaimed_claims k set refused = k.refused + (select count(*) from late where at_row = k.ctid)
+  where k.ctid = any(array(select at_row from late))
 )
 select w.reason, w.seq, coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
 from judged w
