@@ -56,14 +56,10 @@ function applyBatch(tables: Tables, commits: readonly Commit[], answers: Map<Com
     return false;
   });
   settleEnds(tables, ended, nowUs);
-  for (const one of refused) {
-    const answer = classify(tables, one);
-    if (answer.outcome === "lost") countLate(tables, one.claim);
-    answers.set(one, answer);
-  }
+  for (const one of refused) answers.set(one, classify(tables, one));
 }
 
-/** A reclaimed claim remembers how many commits came too late. */
+/** A reclaimed claim remembers how many commits came too late; those inside a transaction are rolled back with it. */
 export function countLate(tables: Tables, { runId, epoch }: Claim): void {
   const taken = tables.takenClaims.get(runId);
   if (!taken) return;
