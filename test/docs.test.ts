@@ -1,7 +1,7 @@
 // What the documents show is what runs: every TypeScript block is a file in examples/, and every example works.
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { COMMAND_NAMES } from "../src/cli/commands.js";
@@ -144,6 +144,11 @@ test("every picture of a page exists and is in the package", () => {
   for (const name of ["partition-timeline", "run-life", "who-holds"]) expect(pictures).toContain(`docs/${name}.svg`);
   for (const picture of pictures) {
     expect(files.map(({ path }) => path)).toContain(picture);
+    if (picture.endsWith(".png")) {
+      // A screenshot, made by `npm run screenshots`; small, because it is in the package.
+      expect(statSync(join(ROOT, picture)).size, picture).toBeLessThan(120_000);
+      continue;
+    }
     const text = readFileSync(join(ROOT, picture), "utf8");
     // A background of its own makes it legible on a light and on a dark page.
     expect(text, picture).toMatch(

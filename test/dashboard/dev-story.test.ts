@@ -65,6 +65,11 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     await page.goto(cluster.url + path);
     await page.locator("main h1").first().waitFor();
   };
+  /** `npm run screenshots` keeps these for the documents. */
+  const shot = async (name: string) => {
+    const folder = process.env["HOLDFAST_SCREENSHOTS"];
+    if (folder) await page.screenshot({ path: join(folder, `${name}.png`), scale: "css" });
+  };
   const nodeRow = (name: string) => page.locator("tbody tr").filter({ hasText: name }).first();
   const names = async (): Promise<ReadonlyMap<string, string>> => {
     const { rows } = await cluster.api("/nodes");
@@ -108,6 +113,7 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     frozenNode = (await busyNode(node)).node;
     await nodeRow(frozenNode).getByRole("button", { name: "Freeze" }).click();
     await page.getByText(`${frozenNode} is frozen for`).waitFor();
+    await shot("nodes");
     await expect.poll(() => takenFrom(node), SOON).not.toEqual([]);
     killed = (await takenFrom(node))[0]!;
     await open(`runs/${killed}`);
@@ -133,6 +139,7 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
   test("a person approves, and meets the decision of another", async () => {
     await open("approvals");
     await expect.poll(() => page.locator(".approval").count(), SOON).toBeGreaterThan(1);
+    await shot("approvals");
     const first = page.locator(".approval", { hasText: "Ship o-" }).first();
     await first.getByLabel("Note").fill("fine");
     await first.getByRole("button", { name: "approved" }).click();
@@ -161,6 +168,7 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     await page.getByRole("button", { name: "Fork", exact: true }).click();
     await expect.poll(() => page.url(), SOON).not.toContain(id);
     await page.locator(".box-name", { hasText: "review" }).first().waitFor();
+    await shot("graph");
   });
 
   test("the frozen node wakes, and the page shows that its late write was refused", async () => {
@@ -177,6 +185,7 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
       .not.toBeNull();
     await open(`runs/${found}`);
     await expect.poll(() => page.locator(".story.is-refused").textContent(), SOON).toContain("late write");
+    await shot("takeover");
   });
 
   test("a mode is switched, filters survive a reload, and a deep link opens", async () => {
@@ -202,6 +211,7 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
       await page.evaluate(`${AXE};null`);
       const run = "axe.run(document).then(({ violations }) => violations.map(({ id }) => id))";
       expect(await page.evaluate(run), path).toEqual([]);
+      await shot(`page-${path.replace(/\W.*/, "") || "overview"}`);
       await page.emulateMedia({ colorScheme: "dark" });
       expect(await page.evaluate(run), `${path}, dark`).toEqual([]);
       await page.emulateMedia({ colorScheme: "light" });
