@@ -18,6 +18,6 @@ async function charge({ id, cents }: { id: string; cents: number }, key: string)
 
 /** Represents a call to another system. */
 async function work(what: string) {
-  process.send?.({ event: "step", what });
   await new Promise((resolve) => setTimeout(resolve, 400));
+  return what;
 }

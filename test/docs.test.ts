@@ -1,11 +1,11 @@
 // What the documents show is what runs: every TypeScript block is a file in examples/, and every example works.
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { COMMAND_NAMES } from "../src/cli/commands.js";
-import { runDemo, runExamples } from "./harness/run-example.js";
+import { runExamples, runSample } from "./harness/run-example.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
@@ -144,6 +144,11 @@ test("every picture of a page exists and is in the package", () => {
   for (const name of ["partition-timeline", "run-life", "who-holds"]) expect(pictures).toContain(`docs/${name}.svg`);
   for (const picture of pictures) {
     expect(files.map(({ path }) => path)).toContain(picture);
+    if (picture.endsWith(".png")) {
+      // A screenshot, made by `npm run screenshots`; small, because it is in the package.
+      expect(statSync(join(ROOT, picture)).size, picture).toBeLessThan(120_000);
+      continue;
+    }
     const text = readFileSync(join(ROOT, picture), "utf8");
     // A background of its own makes it legible on a light and on a dark page.
     expect(text, picture).toMatch(
@@ -169,10 +174,10 @@ test("the README names every page and fits a screen", () => {
 
 describe("every example works", () => {
   let printed: ReadonlyMap<string, Promise<string>>;
-  let demonstration: ReturnType<typeof runDemo>;
+  let demonstration: ReturnType<typeof runSample>;
   beforeAll(() => {
     printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
-    demonstration = runDemo("--once", "--json");
+    demonstration = runSample("--once", "--json");
     demonstration.printed.catch(() => {}); // its test reports it
   });
   for (const [file, output] of Object.entries(EXPECTED)) {
@@ -182,11 +187,8 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const demo = [
-      "demo.ts",
-      "demo-screen.ts",
-      "demo-worker.ts",
-      "order.ts",
+    const others = [
+      "order.ts", // test/workflow/order-example.test.ts runs it
       "table-claims.ts",
       "prove-your-table-claims.test.ts",
       "testing.test.ts",
@@ -194,19 +196,22 @@ describe("every example works", () => {
       "testing-simulate.test.ts",
       "testing-node-test.ts", // test/testing/stubs.test.ts runs it
     ];
-    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
+    const tested = [...Object.keys(EXPECTED), ...others, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 
-  test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
+  test("npm start: one node killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
     const stdout = await demonstration.printed;
-    expect(JSON.parse(stdout.split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
+    const figures = JSON.parse(stdout.split("\n").at(-1)!);
+    expect(figures).toMatchObject({ ok: true, runs: 6, doubledSteps: 0, lostRuns: 0 });
+    expect(figures.refusedWrites).toBeGreaterThan(0);
+    expect(figures.takeoverMs).toBeGreaterThan(0);
   });
 
-  test("demo.ts: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
+  test("npm start: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
     await demonstration.printed;
     const seen = [...demonstration.argumentsSeen];
-    expect(seen.filter((line) => line.includes("demo-worker")).length).toBeGreaterThan(0);
+    expect(seen.filter((line) => line.includes("node-process")).length).toBeGreaterThan(0);
     expect(seen.filter((line) => /postgres(ql)?:\/\/|password/i.test(line))).toEqual([]);
   });
 });

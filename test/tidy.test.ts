@@ -24,7 +24,7 @@ const LAYERS = [
   ["node"],
   ["embedded"],
   ["admin"],
-  ["testing"],
+  ["testing", "dev"],
   ["compat", "simulator", "cli"],
 ];
 const AMBIENT =

@@ -10,6 +10,7 @@ import { restartStream, useLive } from "./live/stream.js";
 import { useRoute } from "./live/use-route.js";
 import { PAGES, type PageProps } from "./pages.js";
 import { AskDialog } from "./part/ask.js";
+import { DevNotice } from "./part/dev-notice.js";
 import { HelpDialog } from "./part/help.js";
 import { Empty, Loading } from "./part/panel.js";
 import { BottomBar, type Counts, Rail } from "./part/rail.js";
@@ -31,6 +32,7 @@ export function App() {
       <div class="frame">
         <Rail counts={counts} />
         <main id="main" tabIndex={-1}>
+          <DevNotice />
           <CurrentPage />
         </main>
       </div>

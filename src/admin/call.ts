@@ -15,6 +15,7 @@ import type { Permission, Principal } from "./permission.js";
 import { ApiProblem, notFound } from "./problem.js";
 import type { ROUTES } from "./routes/index.js";
 import type { SharedRead } from "./shared-read.js";
+import type { Supervisor } from "./supervisor.js";
 
 export interface Admin {
   readonly store: Store;
@@ -28,6 +29,8 @@ export interface Admin {
   readonly clock: Clock;
   /** By env: counting runs by queue reads all that have not ended. */
   readonly queues: SharedRead<readonly QueueRecord[]>;
+  /** Only of a development server. */
+  readonly supervisor: Supervisor | null;
 }
 
 export interface Change {

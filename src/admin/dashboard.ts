@@ -25,6 +25,7 @@ import { NEVER_STORED, SECURITY_HEADERS } from "./serve/headers.js";
 import { type NodeHandler, nodeHandler } from "./serve/node-handler.js";
 import { Repetitions, WriteLimit } from "./serve/write-limit.js";
 import { SharedRead } from "./shared-read.js";
+import type { Supervisor } from "./supervisor.js";
 import { SECRET_NAMES } from "./view/redact.js";
 
 export interface DashboardOptions {
@@ -76,8 +77,13 @@ export interface Dashboard {
 const API = "/api/v1";
 const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
 
-export function dashboard(options: DashboardOptions, world: World = systemWorld()): Dashboard {
-  const site = new Site(options, world);
+/** `supervisor`: passed by `holdfast dev` only; its routes need no more than `operate`, and no process outside of it can be named. */
+export function dashboard(
+  options: DashboardOptions,
+  world: World = systemWorld(),
+  supervisor: Supervisor | null = null,
+): Dashboard {
+  const site = new Site(options, world, supervisor);
   const remote = (request: Request) => site.answer(request, null);
   const handler = nodeHandler((request, address) => site.answer(request, address));
   const servers = new Set<Server>();
@@ -125,7 +131,7 @@ class Site {
   readonly #page: string | null;
   #openApi: object | null = null;
 
-  constructor(options: DashboardOptions, world: World) {
+  constructor(options: DashboardOptions, world: World, supervisor: Supervisor | null) {
     const { store, redact = SECRET_NAMES, codecs: ownCodecs = [], registry } = options;
     this.#options = options;
     this.#world = world;
@@ -139,7 +145,8 @@ class Site {
     this.#metrics = new Metrics({ store, world, envs, ...(registry && { registry }) });
     const clock = databaseClock(store, world);
     const queues = new SharedRead(world, (env) => store.queues.list(env));
-    const admin = { store, codecs: codecs(ownCodecs), ownCodecs, world, envs, redact: redact || null, clock, queues };
+    const shown = { codecs: codecs(ownCodecs), ownCodecs, envs, redact: redact || null };
+    const admin = { store, world, clock, queues, supervisor, ...shown };
     this.#api = api({
       admin,
       streams: this.#streams,

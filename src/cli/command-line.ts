@@ -78,6 +78,7 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
     world,
     width: widthOf(terminal),
     paint: paintFor(terminal),
+    terminal,
     actor: actorOf(terminal),
     store() {
       opening ??= connect(database);

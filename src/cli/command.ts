@@ -4,6 +4,7 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { DatabaseOptions } from "./connect.js";
 import type { Paint } from "./text/paint.js";
+import type { Terminal } from "./text/terminal.js";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -33,6 +34,8 @@ export interface Call {
   readonly world: World;
   readonly width: number;
   readonly paint: Paint;
+  /** For commands that run until they are interrupted. */
+  readonly terminal: Terminal;
   /** Who acts, for the journal: `cli:<user>`, or `cli`. */
   readonly actor: string;
   /** Opened, and its schema checked, on first use; closed when the call ends. */

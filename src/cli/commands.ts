@@ -4,6 +4,8 @@
 import type { Command } from "./command.js";
 
 const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
+  dev: async () => (await import("./command/dev.js")).dev,
+  init: async () => (await import("./command/init.js")).init,
   migrate: async () => (await import("./command/migrate.js")).migrate,
   nodes: async () => (await import("./command/nodes.js")).nodes,
   mode: async () => (await import("./command/mode.js")).mode,

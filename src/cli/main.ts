@@ -5,6 +5,12 @@ import { systemWorld } from "../kernel/system-world.js";
 import { runCommandLine } from "./command-line.js";
 import type { Terminal } from "./text/terminal.js";
 
+function readKeys(onKey: (key: string) => void): () => void {
+  const hear = (data: Buffer) => onKey(data.toString());
+  process.stdin.setRawMode(true).resume().on("data", hear);
+  return () => void process.stdin.off("data", hear).pause().setRawMode(false);
+}
+
 const terminal: Terminal = {
   write: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
@@ -16,9 +22,10 @@ const terminal: Terminal = {
   cwd: process.cwd(),
   interrupted() {
     const controller = new AbortController();
-    process.once("SIGINT", () => controller.abort());
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => controller.abort());
     return controller.signal;
   },
+  ...(process.stdin.isTTY && { keys: readKeys }),
 };
 
 // `holdfast runs | head` closes our output early, which is not an error.

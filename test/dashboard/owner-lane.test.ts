@@ -42,7 +42,9 @@ describe("the owner lane", () => {
   });
 
   test("shows a lost node, how long the run had no owner, and the next owner", () => {
-    const lost = claim(1, "a", [1, 5], "reclaimed", { reclaimed: { at: at(7), by: holder("b"), outcome: "waiting" } });
+    const lost = claim(1, "a", [1, 5], "reclaimed", {
+      reclaimed: { at: at(7), by: holder("b"), outcome: "waiting", refused: 0 },
+    });
     const { segments, marks } = lane({ claims: [lost, claim(2, "b", [7.5, 9], "held")] });
     expect(segments.map(({ kind, label }) => [kind, label])).toEqual([
       ["queued", "queued 1.0 s"],
@@ -62,8 +64,7 @@ describe("the owner lane", () => {
 
   test("shows a refused late write", () => {
     const lost = claim(1, "a", [1, 5], "reclaimed", {
-      reclaimed: { at: at(7), by: null, outcome: "waiting" },
-      refused: 2,
+      reclaimed: { at: at(7), by: null, outcome: "waiting", refused: 2 },
     });
     const { marks } = lane({ claims: [lost, claim(2, "b", [8, 9], "completed")], endedAt: 9_000 });
     expect(marks.map(({ kind, text }) => [kind, text])[1]).toEqual([
@@ -108,7 +109,9 @@ describe("the owner lane", () => {
   });
 
   test("has boxes that touch, and labels only where they fit", () => {
-    const lost = claim(1, "a", [1, 5], "reclaimed", { reclaimed: { at: at(5.1), by: null, outcome: "waiting" } });
+    const lost = claim(1, "a", [1, 5], "reclaimed", {
+      reclaimed: { at: at(5.1), by: null, outcome: "waiting", refused: 0 },
+    });
     const drawn = lane({ claims: [lost, claim(2, "b", [5.1, 9], "held")] });
     const { boxes, marks } = laneBoxes(drawn, timeAxis([0, 20_000], 1_020));
     expect(boxes.map(({ x, label }) => [x, label])).toEqual([

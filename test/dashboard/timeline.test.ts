@@ -43,7 +43,7 @@ describe("the timeline", () => {
       ...held,
       ended: "reclaimed",
       to: at(4),
-      reclaimed: { at: at(6), by: null, outcome: "waiting" },
+      reclaimed: { at: at(6), by: null, outcome: "waiting", refused: 0 },
     };
     const next: Claim = { ...held, epoch: 2, from: at(7) };
     const shown = bars([entry(2, "step", 4, { name: "pack" }), entry(3, "step", 9, { epoch: 2 })], {

@@ -40,8 +40,9 @@ async function onDatabase(file: string, serverUrl: string): Promise<string> {
 }
 
 /** As `npm start` runs it, on an embedded server of its own; `argumentsSeen` are those of all its processes. */
-export function runDemo(...args: string[]): { printed: Promise<string>; argumentsSeen: ReadonlySet<string> } {
-  const command = ["--import", import.meta.resolve("tsx"), join(ROOT, "examples", "demo.ts"), ...args];
+export function runSample(...args: string[]): { printed: Promise<string>; argumentsSeen: ReadonlySet<string> } {
+  const main = join(ROOT, "src/cli/main.ts");
+  const command = ["--import", import.meta.resolve("tsx"), main, "dev", "--sample", ...args];
   const mark = `HOLDFAST_TEST_MARK=${randomUUID()}`;
   const argumentsSeen = new Set<string>();
   const looking = setInterval(() => {

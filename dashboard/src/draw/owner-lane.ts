@@ -64,7 +64,7 @@ export function ownerLane(input: LaneInput): OwnerLane {
   if (input.endedAt === null && before?.ended !== "held" && input.now > free) {
     segments.push(between(before, free, input.now, true, input.waiting));
   }
-  return { segments, marks: spans.flatMap((span) => marksOf(span, input.now)) };
+  return { segments, marks: spans.flatMap(marksOf) };
 }
 
 /** A claim without entries begins where the one before it ended: the store does not record when a claim was taken. */
@@ -106,7 +106,7 @@ function between(before: Claim | null, from: number, to: number, open: boolean, 
   return { ...base, kind: "idle", label: `${why} ${long}`, text: `Released for ${long}: ${why}` };
 }
 
-function marksOf({ claim, to }: Span, now: number): readonly Mark[] {
+function marksOf({ claim, to }: Span): readonly Mark[] {
   const marks: Mark[] = [];
   const name = holderName(claim.holder);
   const { reclaimed, epoch } = claim;
@@ -116,9 +116,9 @@ function marksOf({ claim, to }: Span, now: number): readonly Mark[] {
     const last = `${name} lost, last write ${clockTime(to, { fraction: true })}`;
     marks.push({ kind: "lost", at: to, epoch, text: `${last}${when}, claim ${epoch} → ${epoch + 1}` });
   }
-  const { refused = 0 } = claim;
-  if (refused > 0) {
-    const at = reclaimed ? Date.parse(reclaimed.at) : Math.min(to, now);
+  const refused = reclaimed?.refused ?? 0;
+  if (reclaimed !== null && refused > 0) {
+    const at = Date.parse(reclaimed.at);
     const writes = plural(refused, "late write");
     marks.push({ kind: "refused", at, epoch, text: `${writes} of ${name} under claim ${epoch} refused` });
   }

@@ -11,8 +11,7 @@ export type RunRow = OutputOf<"runs.list">["rows"][number] & { readonly key?: st
 export type RunState = RunRow["state"];
 export type RunDetail = OutputOf<"runs.get">;
 export type Entry = OutputOf<"runs.journal">["entries"][number];
-/** `refused`: how many late writes of its holder the fence refused. */
-export type Claim = OutputOf<"runs.claims">["claims"][number] & { readonly refused?: number };
+export type Claim = OutputOf<"runs.claims">["claims"][number];
 export type TaskRow = OutputOf<"runs.tasks">["tasks"][number];
 export type Visit = OutputOf<"runs.visits">["visits"][number];
 export interface Vitals {
@@ -37,8 +36,7 @@ export type InstanceRow = OutputOf<"machines.list">["rows"][number];
 export type InstanceDetail = OutputOf<"machines.get">;
 export type TimerRow = OutputOf<"timers.list">["rows"][number];
 export type LeaseRow = OutputOf<"leases.list">["rows"][number];
-export type ProgramRow = OutputOf<"programs.list">["rows"][number] & {
-  readonly kind?: string | null;
+export type ProgramRow = Omit<OutputOf<"programs.list">["rows"][number], "shape"> & {
   readonly shape?: Shape | null;
   readonly inputSchema?: JsonSchema | null;
   readonly example?: unknown;

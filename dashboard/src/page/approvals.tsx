@@ -17,6 +17,7 @@ export default function ApprovalsPage() {
   const { to } = address.value.query;
   const list = useRoute("approvals.list", { limit: 100, ...(to && { to }) }, { everyMs: 10_000 });
   useLive(["inbox"], () => list.reload());
+  const [conflicts, setConflicts] = useState<readonly Conflict[]>([]);
   const groups = [...new Set([...(to ? [to] : []), ...(list.data?.rows.flatMap((one) => one.to ?? []) ?? [])])];
   return (
     <>
@@ -36,9 +37,26 @@ export default function ApprovalsPage() {
         )}
       </PageHead>
       <Panel label="Open approvals">
-        <Show of={list} empty={{ when: ({ rows }) => rows.length === 0, show: <Empty title="No open question." /> }}>
+        <Show
+          of={list}
+          empty={{
+            when: ({ rows }) => withConflicts(rows, conflicts).length === 0,
+            show: <Empty title="No open question." />,
+          }}
+        >
           {({ rows }) =>
-            rows.map((one) => <Question key={`${one.runId} ${one.nth} ${one.approval}`} one={one} then={list.reload} />)
+            withConflicts(rows, conflicts).map((one) => (
+              <Question
+                key={idOf(one)}
+                one={one}
+                conflict={conflicts.find(({ question }) => idOf(question) === idOf(one))?.text ?? null}
+                onConflict={(text) => {
+                  const others = conflicts.filter(({ question }) => idOf(question) !== idOf(one));
+                  setConflicts(text === null ? others : [...others, { question: one, text }]);
+                }}
+                then={list.reload}
+              />
+            ))
           }
         </Show>
       </Panel>
@@ -46,10 +64,30 @@ export default function ApprovalsPage() {
   );
 }
 
-function Question({ one, then }: { readonly one: Approval; readonly then: () => void }) {
+/** The answer of the store to a decision that came too late. */
+interface Conflict {
+  readonly question: Approval;
+  readonly text: string;
+}
+
+const idOf = ({ runId, nth, approval }: Approval) => `${runId} ${nth} ${approval}`;
+
+/** A question with a conflict stays until the conflict was read, although it is no longer open. */
+function withConflicts(rows: readonly Approval[], conflicts: readonly Conflict[]): readonly Approval[] {
+  const open = new Set(rows.map(idOf));
+  return [...conflicts.map(({ question }) => question).filter((one) => !open.has(idOf(one))), ...rows];
+}
+
+interface QuestionProps {
+  readonly one: Approval;
+  readonly conflict: string | null;
+  readonly onConflict: (text: string | null) => void;
+  readonly then: () => void;
+}
+
+function Question({ one, conflict, onConflict, then }: QuestionProps) {
   const [note, setNote] = useState("");
   const [busy, setBusy] = useState(false);
-  const [conflict, setConflict] = useState<string | null>(null);
   const allowed = may("approve");
   const decide = async (choice: string) => {
     setBusy(true);
@@ -60,7 +98,7 @@ function Question({ one, then }: { readonly one: Approval; readonly then: () => 
       then();
     } catch (error) {
       // A conflict stays next to the question until it was read.
-      setConflict(error instanceof ApiRefusal ? error.message : String(error));
+      onConflict(error instanceof ApiRefusal ? error.message : String(error));
     }
     setBusy(false);
   };
@@ -100,7 +138,7 @@ function Question({ one, then }: { readonly one: Approval; readonly then: () => 
             type="button"
             class="link"
             onClick={() => {
-              setConflict(null);
+              onConflict(null);
               then();
             }}
           >

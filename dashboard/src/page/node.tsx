@@ -3,8 +3,8 @@
 import { doing } from "../draw/doing.js";
 import { ownerStripe } from "../draw/owner-stripe.js";
 import { shortId } from "../live/address.js";
-import { session } from "../live/api.js";
 import { now } from "../live/clock.js";
+import { isDevNode } from "../live/dev.js";
 import type { NodeDetail, NodeRow, RunRow } from "../live/model.js";
 import { href } from "../live/router.js";
 import { useRoute } from "../live/use-route.js";
@@ -56,7 +56,7 @@ function WholeNode({ node, then }: { readonly node: NodeDetail; readonly then: (
             <ModeVerb node={node} then={then} />
             <OverrideVerb node={node} then={then} />
             <DrainVerb node={node} then={then} />
-            {session.value?.dev && <DevVerbs node={node} then={then} />}
+            {isDevNode(node) && <DevVerbs node={node} then={then} />}
           </>
         )}
       </PageHead>

@@ -3,13 +3,13 @@
 import { holderName } from "../draw/owner-lane.js";
 import { bytes, plural } from "../draw/words.js";
 import { shortId } from "../live/address.js";
-import { session } from "../live/api.js";
+import { devNode, isDevNode } from "../live/dev.js";
 import type { NodeRow, Takeover } from "../live/model.js";
 import { href } from "../live/router.js";
 import { useLive } from "../live/stream.js";
 import { useRoute } from "../live/use-route.js";
 import { Slots } from "../part/meter.js";
-import { DevVerbs, DrainVerb, ModeVerb } from "../part/node-verbs.js";
+import { DevVerbs, DrainVerb, ModeVerb, RestartVerb } from "../part/node-verbs.js";
 import { Owner } from "../part/owner.js";
 import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
@@ -85,12 +85,12 @@ function columnsWith(reload: () => void): readonly Column<NodeRow>[] {
 }
 
 function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: () => void }) {
-  if (!node.alive) return null;
+  if (!node.alive) return isDevNode(node) ? <RestartVerb node={node} then={reload} /> : null;
   return (
     <span class="verbs">
       <ModeVerb node={node} then={reload} />
       <DrainVerb node={node} then={reload} />
-      {session.value?.dev && <DevVerbs node={node} then={reload} />}
+      {isDevNode(node) && <DevVerbs node={node} then={reload} />}
     </span>
   );
 }
@@ -109,13 +109,15 @@ export function busyOf(node: NodeRow, executor: string): number {
 
 export function NodeState({ node }: { readonly node: NodeRow }) {
   const [word, tone] =
-    node.stoppedAt !== null
-      ? ["stopped", ""]
-      : !node.alive
-        ? ["silent", "is-warn"]
-        : node.drain !== null
-          ? ["draining", "is-note"]
-          : ["alive", "is-good"];
+    devNode(node)?.state === "frozen"
+      ? ["frozen", "is-note"]
+      : node.stoppedAt !== null
+        ? ["stopped", ""]
+        : !node.alive
+          ? ["silent", "is-warn"]
+          : node.drain !== null
+            ? ["draining", "is-note"]
+            : ["alive", "is-good"];
   return <span class={`badge ${tone}`}>{word}</span>;
 }
 

@@ -16,7 +16,7 @@ const ProgramShape = lazyPart(() => import("../shape/program-shape.js"));
 
 export default function ProgramPage({ params }: PageProps) {
   const program = useRoute("programs.get", { program: params["program"] as string });
-  return <Show of={program}>{(data) => <Whole program={data} />}</Show>;
+  return <Show of={program}>{(data) => <Whole program={data as ProgramRow} />}</Show>;
 }
 
 function Whole({ program }: { readonly program: ProgramRow }) {

@@ -94,6 +94,22 @@ export function DrainVerb({ node, then }: NodeVerbProps) {
   );
 }
 
+/** Of a dead node: it is started again, under its name. */
+export function RestartVerb({ node, then }: NodeVerbProps) {
+  return (
+    <Verb
+      question={null}
+      act={async () => {
+        await request("POST", "/dev/nodes/:node/restart", { node: node.incarnation });
+        return `${node.name} starts again.`;
+      }}
+      then={then}
+    >
+      Restart
+    </Verb>
+  );
+}
+
 /** Routes that exist only where the server supervises the nodes itself. */
 export function DevVerbs({ node, then }: NodeVerbProps) {
   return (
@@ -101,8 +117,10 @@ export function DevVerbs({ node, then }: NodeVerbProps) {
       <Verb
         question={null}
         act={async () => {
-          await request("POST", "/dev/nodes/:node/freeze", { node: node.incarnation, seconds: 20 });
-          return `${node.name} is frozen for 20 s. When it wakes, its late writes are refused.`;
+          const { seconds } = (await request("POST", "/dev/nodes/:node/freeze", { node: node.incarnation })) as {
+            readonly seconds: number;
+          };
+          return `${node.name} is frozen for ${seconds} s. When it wakes, its late writes are refused.`;
         }}
         then={then}
       >
@@ -119,6 +137,7 @@ export function DevVerbs({ node, then }: NodeVerbProps) {
       >
         kill -9
       </Verb>
+      <RestartVerb node={node} then={then} />
     </>
   );
 }

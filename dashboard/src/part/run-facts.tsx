@@ -93,7 +93,7 @@ function ClaimRow({ claim }: { readonly claim: Claim }) {
         )}
       </td>
       <td class="right num" data-label="Late writes refused">
-        {claim.refused ?? 0}
+        {claim.reclaimed?.refused ?? 0}
       </td>
     </tr>
   );

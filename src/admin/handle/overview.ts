@@ -27,7 +27,7 @@ export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTE
     version: PACKAGE_VERSION,
     now: iso(await call.admin.clock.now()),
     live: true,
-    dev: false,
+    dev: call.admin.supervisor !== null,
   }),
   "overview.get": async (call) => {
     const { store, env } = call;

@@ -33,6 +33,8 @@ async function programRows(call: Call, wanted?: string) {
         limits: groups[0] ? await store.runs.limitsOf(groups[0]) : [],
         triggers: subscriptions.filter(({ program }) => program === name).length,
         schedules: schedules.filter(({ group }) => group.program === name).length,
+        kind: call.admin.supervisor?.program(name)?.kind ?? null,
+        shape: call.admin.supervisor?.program(name)?.shape ?? null,
       };
     }),
   );

@@ -17,6 +17,9 @@ const programRow = z.object({
   /** Events and schedules that start it. */
   triggers: z.number(),
   schedules: z.number(),
+  /** Where the server has the code, as `holdfast dev` does: what kind it is, and what it looks like. */
+  kind: z.string().nullable(),
+  shape: json,
 });
 
 const definitionRow = z.object({

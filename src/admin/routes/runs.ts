@@ -80,7 +80,8 @@ export const claimRow = z.object({
   entries: z.number(),
   /** `held`, `reclaimed`, or how it was released: `parked`, `completed`, … */
   ended: z.string(),
-  reclaimed: z.object({ at: time, by: holder.nullable(), outcome: z.string() }).nullable(),
+  /** `refused`: how many late writes of its holder the fence refused. */
+  reclaimed: z.object({ at: time, by: holder.nullable(), outcome: z.string(), refused: z.number() }).nullable(),
 });
 
 export const RUN_ROUTES = {

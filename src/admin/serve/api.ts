@@ -4,12 +4,14 @@ import { Hono } from "hono";
 import type * as z from "zod";
 import type { RouteName } from "../api.js";
 import { type Admin, Call } from "../call.js";
+import { devHandlers } from "../handle/dev.js";
 import { HANDLERS } from "../handle/index.js";
 import type { Streams } from "../live/streams.js";
 import type { Watcher } from "../live/watcher.js";
 import type { Principal } from "../permission.js";
 import { ApiProblem, answerTo } from "../problem.js";
-import type { AnyRoute } from "../route.js";
+import type { AnyRoute, Routes } from "../route.js";
+import { DEV_ROUTES, type DevRouteName } from "../routes/dev.js";
 import { ROUTES } from "../routes/index.js";
 import type { Answered } from "./answered.js";
 import { NEVER_STORED } from "./headers.js";
@@ -34,12 +36,14 @@ export interface Asked {
 export type Api = (asked: Asked, path: string) => Promise<Response>;
 
 type Env = { Bindings: Asked };
+type AnyName = RouteName | DevRouteName;
 const LONGEST_KEY = 200;
 
 export function api(parts: ApiParts): Api {
   const app = new Hono<Env>();
-  for (const [name, route] of Object.entries(ROUTES) as [RouteName, AnyRoute][]) {
-    app.on(route.method, route.path, (c) => answer(parts, name, c.env, c.req.param()));
+  const table: Routes = parts.admin.supervisor ? { ...ROUTES, ...DEV_ROUTES } : ROUTES;
+  for (const [name, route] of Object.entries(table)) {
+    app.on(route.method, route.path, (c) => answer(parts, { name: name as AnyName, route }, c.env, c.req.param()));
   }
   app.notFound((c) => problem(new ApiProblem(404, "NOT_FOUND", "There is no such route."), c.env.requestId));
   return async (asked, path) => {
@@ -49,9 +53,16 @@ export function api(parts: ApiParts): Api {
   };
 }
 
+interface Named {
+  readonly name: AnyName;
+  readonly route: AnyRoute;
+}
+
+const ALL_HANDLERS = { ...HANDLERS, ...devHandlers };
+
 async function answer(
   parts: ApiParts,
-  name: RouteName,
+  named: Named,
   asked: Asked,
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
@@ -62,11 +73,18 @@ async function answer(
     const { status } = response;
     const code = (error as { code?: unknown } | null)?.code;
     const what = error === null ? null : typeof code === "string" ? code : String((error as Error)?.name ?? "Error");
-    parts.onAnswer({ requestId, route: name, status, ms: world.monotonicNow() - begun, by: principal.id, error: what });
+    parts.onAnswer({
+      requestId,
+      route: named.name,
+      status,
+      ms: world.monotonicNow() - begun,
+      by: principal.id,
+      error: what,
+    });
     return response;
   };
   try {
-    return done(await handled(parts, name, asked, params));
+    return done(await handled(parts, named, asked, params));
   } catch (error) {
     return done(problem(error, requestId), error);
   }
@@ -74,12 +92,11 @@ async function answer(
 
 async function handled(
   parts: ApiParts,
-  name: RouteName,
+  { name, route }: Named,
   { request, requestId, principal }: Asked,
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const { admin, streams, watcher } = parts;
-  const route = ROUTES[name] as AnyRoute;
   expectPermission(principal, route);
   const isWrite = route.method !== "GET";
   if (isWrite) parts.writes.count(principal);
@@ -91,7 +108,7 @@ async function handled(
   if (name === "live.open") return streams.open(call, input["topics"] as string[], request.signal);
   const work = async () => {
     if (name === "live.topics") return streams.change(call, input["connection"] as string, input["topics"] as string[]);
-    const handle = HANDLERS[name as keyof typeof HANDLERS] as (call: Call, input: unknown) => Promise<unknown>;
+    const handle = ALL_HANDLERS[name as keyof typeof ALL_HANDLERS] as (call: Call, input: unknown) => Promise<unknown>;
     const output = await handle(call, input);
     if (isWrite) watcher.wake();
     return route.output.parse(output);

@@ -10,6 +10,8 @@ export interface Terminal {
   readonly cwd: string;
   /** Aborts at the first ctrl-c after this call; before it, ctrl-c ends the process. */
   interrupted(): AbortSignal;
+  /** Reports each key until the returned function is called. Absent: there is no keyboard. */
+  readonly keys?: (onKey: (key: string) => void) => () => void;
 }
 
 /** The width of tables when the window's width is unknown. */

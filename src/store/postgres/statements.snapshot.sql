@@ -5101,7 +5101,7 @@ with wrote as materialized (
   limit $2
 ),
 taken as materialized (
-  select k.epoch, k.owner, k.by, k.outcome, k.at
+  select k.epoch, k.owner, k.by, k.outcome, k.at, k.refused
   from "holdfast".reclaimed_claims k
   where k.run_id = $1
   order by k.epoch desc
@@ -5121,7 +5121,7 @@ epochs as (
   limit $2
 ),
 claims as materialized (
-  select e.epoch, k.by, k.outcome, floor(extract(epoch from k.at) * 1000)::float8 as at,
+  select e.epoch, k.by, k.outcome, k.refused, floor(extract(epoch from k.at) * 1000)::float8 as at,
     coalesce(
       h.owner, k.owner,
         (
@@ -5150,7 +5150,7 @@ select c.epoch::float8,
           from "holdfast".nodes n
           where n.incarnation = c.by having c.by is not null
         ),
-        'outcome', c.outcome
+        'outcome', c.outcome, 'refused', c.refused
     ) end as reclaimed
 from claims c
 order by c.epoch;
@@ -6667,16 +6667,36 @@ unfit as materialized (
     ) u
     group by 1
   ) u
+),
+judged as materialized (
+  select w.ord, w.run_id, w.epoch, r.seq,
+    case
+      when ((w.ord in (select ord from written where n = ($5::int[])[ord])) is not false) then 'recorded'
+      when r.epoch = w.epoch and r.token = w.token then 'held'
+      else 'lost' end as reason
+  from unnest(
+    (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]), (select $5::int[])
+  ) with ordinality as w (run_id, epoch, token, seq, n, ord)
+  left join lateral (select * from "holdfast".runs r where r.id = w.run_id limit 1) r on true
+),
+late as materialized (
+  select k.at_row
+  from judged w
+  cross join lateral (
+    select k.ctid as at_row
+    from "holdfast".reclaimed_claims k
+    where k.run_id = w.run_id and k.epoch = w.epoch
+    limit 1
+  ) k
+  where w.reason = 'lost'
+),
+counted as (
+  update "holdfast".reclaimed_claims k
+  set refused = k.refused + (select count(*) from late where at_row = k.ctid)
+  where k.ctid = any (array (select at_row from late))
 )
-select case
-  when ((w.ord in (select ord from written where n = ($5::int[])[ord])) is not false) then 'recorded'
-  when r.epoch = w.epoch and r.token = w.token then 'held'
-  else 'lost' end as reason,
-  r.seq, coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
-from unnest(
-  (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]), (select $5::int[])
-) with ordinality as w (run_id, epoch, token, seq, n, ord)
-left join lateral (select * from "holdfast".runs r where r.id = w.run_id limit 1) r on true
+select w.reason, w.seq, coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
+from judged w
 order by w.ord;
 
 -- refused_timeouts · timeout/claim-timeouts.ts

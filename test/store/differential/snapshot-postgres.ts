@@ -143,6 +143,6 @@ const READS = [
   `select instance, seq, token, kind, name, key, codec, data, by, ${ms("at")} as at from {s}.instance_events order by instance, seq`,
   `select id, instance as "instanceKey", generation, kind, name, codec, data, ${ms("due_at")} as "dueAt", ${ms("try_at")} as "tryAt",
     ${ms("claimed_until")} as "claimedUntil", attempts, state, problem from {s}.timers order by id`,
-  `select run_id as "runId", epoch, owner, by, outcome, counted, losses, ${ms("at")} as at from {s}.reclaimed_claims order by run_id, epoch`,
+  `select run_id as "runId", epoch, owner, by, outcome, counted, losses, refused, ${ms("at")} as at from {s}.reclaimed_claims order by run_id, epoch`,
   `select run_id as "runId", wanted, ${ms("look_at")} as "lookAt" from {s}.misfit_runs order by run_id`,
 ];

@@ -26,4 +26,6 @@ export interface ReclaimedClaim {
   /** The node that reclaimed it; null: a caller did. */
   readonly by: Holder | null;
   readonly outcome: TakenBackAs;
+  /** Commits that its holder sent afterwards, and that the fence refused. One inside a transaction of the caller is not counted. */
+  readonly refused: number;
 }

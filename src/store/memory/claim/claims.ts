@@ -18,8 +18,10 @@ export function readClaims(tables: Tables, runId: string, limit: number): readon
   return epochs.slice(Math.max(epochs.length - Math.max(limit, 0), 0)).map((epoch) => {
     const note = taken.get(epoch);
     const owner = held.get(epoch) ?? note?.owner ?? drawnBy(tables, tokens.get(epoch)!);
-    const reclaimed = note && { at: toMs(note.atUs), by: holderOf(tables, note.by), outcome: note.outcome };
-    return { epoch, holder: holderOf(tables, owner), reclaimed: reclaimed ?? null };
+    const holder = holderOf(tables, owner);
+    if (!note) return { epoch, holder, reclaimed: null };
+    const { atUs, by, outcome, refused } = note;
+    return { epoch, holder, reclaimed: { at: toMs(atUs), by: holderOf(tables, by), outcome, refused } };
   });
 }
 

@@ -59,6 +59,14 @@ function applyBatch(tables: Tables, commits: readonly Commit[], answers: Map<Com
   for (const one of refused) answers.set(one, classify(tables, one));
 }
 
+/** A reclaimed claim remembers how many commits came too late; those inside a transaction are rolled back with it. */
+export function countLate(tables: Tables, { runId, epoch }: Claim): void {
+  const taken = tables.takenClaims.get(runId);
+  if (!taken) return;
+  const counted = taken.map((one) => (one.epoch === epoch ? { ...one, refused: one.refused + 1 } : one));
+  tables.takenClaims.set(runId, counted);
+}
+
 /** The runs whose count of open tasks this commit would lower. */
 function countedDownBy(tables: Tables, { claim, effects }: Commit): readonly string[] {
   const row = tables.runs.get(claim.runId);

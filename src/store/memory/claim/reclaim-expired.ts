@@ -128,7 +128,7 @@ function reclaimOne(
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
   const holders = outcome === "dead" ? holdersOf(tables, row, crashes) : [];
   const before = takenOf(tables, runId).map((one) => (forgiven.includes(one) ? { ...one, counted: false } : one));
-  const note = { epoch, owner: previousOwner, by, outcome, atUs: nowUs, counted, losses };
+  const note = { epoch, owner: previousOwner, by, outcome, atUs: nowUs, counted, losses, refused: 0 };
   tables.takenClaims.set(runId, [...before, note]);
   row.crashes = crashes;
   if (losses > 0) row.availableAtUs = nowUs + toUs(delayAfterLosses(losses));

@@ -4,7 +4,7 @@ import type { Commit, CommitAnswer, RunStore } from "../../contract/run/runs.js"
 import type { Transaction } from "../../contract/transaction.js";
 import { claimRuns, nextDue } from "../claim/claim-runs.js";
 import { readClaims, renewClaims } from "../claim/claims.js";
-import { accepts, commit } from "../claim/commit.js";
+import { accepts, commit, countLate } from "../claim/commit.js";
 import { reclaimExpired } from "../claim/reclaim-expired.js";
 import { findOrphans, recoverRuns } from "../claim/recover-runs.js";
 import { wakeParked } from "../inbox/wake-parked.js";
@@ -40,6 +40,7 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
     commit: async (commits) => {
       const answers = wakes.after(commit(tables, commits));
+      for (const [i, { claim }] of commits.entries()) if (answers[i]!.outcome === "lost") countLate(tables, claim);
       wakes.readyById(commits.filter((_, i) => answers[i]!.outcome === "accepted").flatMap(touchedBy));
       return answers;
     },

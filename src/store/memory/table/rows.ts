@@ -71,6 +71,8 @@ export interface TakenClaimRow {
   readonly counted: boolean;
   /** How many live holders in a row had lost the run before this one. */
   readonly losses: number;
+  /** Commits of its holder that came too late. */
+  readonly refused: number;
 }
 
 /** One stage of a run's limits. */

@@ -22,20 +22,22 @@ with wrote as materialized (
   select distinct on (j.epoch) j.epoch, j.token from ${s}.journal j
   where j.run_id = $1 and j.token is not null order by j.epoch desc limit $2
 ), taken as materialized (
-  select k.epoch, k.owner, k.by, k.outcome, k.at from ${s}.reclaimed_claims k where k.run_id = $1 order by k.epoch desc limit $2
+  select k.epoch, k.owner, k.by, k.outcome, k.at, k.refused from ${s}.reclaimed_claims k where k.run_id = $1 order by k.epoch desc limit $2
 ), held as materialized (
   select r.epoch, r.owner from ${s}.runs r where r.id = $1 and r.owner is not null
 ), epochs as (
   select epoch from wrote union select epoch from taken union select epoch from held order by 1 desc limit $2
 ), claims as materialized (
-  select e.epoch, k.by, k.outcome, ${ms("k.at")} as at,
+  select e.epoch, k.by, k.outcome, k.refused, ${ms("k.at")} as at,
     coalesce(h.owner, k.owner, (
       select n.incarnation from ${s}.nodes n where right(n.incarnation::text, 17) = right(w.token::text, 17) limit 1
     )) as owner
   from epochs e left join wrote w using (epoch) left join taken k using (epoch) left join held h using (epoch)
 )
 select c.epoch::float8, ${holder("c.owner")} as holder,
-  case when c.outcome is not null then json_build_object('at', c.at, 'by', ${holder("c.by")}, 'outcome', c.outcome) end as reclaimed
+  case when c.outcome is not null then json_build_object(
+    'at', c.at, 'by', ${holder("c.by")}, 'outcome', c.outcome, 'refused', c.refused
+  ) end as reclaimed
 from claims c order by c.epoch`;
   },
 );

@@ -20,7 +20,8 @@ const refused = (() => {
 /**
  * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
  * entries are in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
- * different commits at one sequence was reported as written.)
+ * different commits at one sequence was reported as written.) A commit under a reclaimed claim is counted there, for people who
+ * look at what happened.
  */
 export const refusedCommits = statement("refused_commits", "Finds out why commits were not accepted.", (d) => {
   const { schema: s } = d;
@@ -44,17 +45,27 @@ with e as materialized (
   group by 1
 ), unfit as materialized (
   select jsonb_object_agg(ord, i) as by_ord from (select ord, array[min(i)] as i from (${unfit(d, refused)}) u group by 1) u
+), judged as materialized (
+  select w.ord, w.run_id, w.epoch, r.seq,
+    case
+      when ${oneOf("w.ord", `select ord from written where n = ${fence.at("n", "ord")}`)} then 'recorded'
+      when r.epoch = w.epoch and r.token = w.token then 'held'
+      else 'lost'
+    end as reason
+  from ${fence.as("w", "ord")}
+  left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
+), late as materialized (
+  select k.at_row from judged w
+  cross join lateral (
+    select k.ctid as at_row from ${s}.reclaimed_claims k where k.run_id = w.run_id and k.epoch = w.epoch limit 1
+  ) k
+  where w.reason = 'lost'
+), counted as (
+  update ${s}.reclaimed_claims k set refused = k.refused + (select count(*) from late where at_row = k.ctid)
+  where k.ctid = any(array(select at_row from late))
 )
-select
-  case
-    when ${oneOf("w.ord", `select ord from written where n = ${fence.at("n", "ord")}`)} then 'recorded'
-    when r.epoch = w.epoch and r.token = w.token then 'held'
-    else 'lost'
-  end as reason,
-  r.seq,
-  coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
-from ${fence.as("w", "ord")}
-left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
+select w.reason, w.seq, coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
+from judged w
 order by w.ord`;
 });
 

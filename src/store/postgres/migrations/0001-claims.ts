@@ -16,6 +16,8 @@ create table ${s}.reclaimed_claims (
   -- in a row before this one.
   counted  boolean not null,
   losses   int not null,
+  -- Commits of its holder that came too late.
+  refused  int not null default 0,
   primary key (run_id, epoch)
 );
 create index reclaimed_claims_owner on ${s}.reclaimed_claims (owner, at);

@@ -66,6 +66,24 @@ export const holderCases = cases("holders", {
     same(await s.store.runs.claims("unknown", { limit: 10 }), [], "unknown");
   },
 
+  "a commit that comes after its claim was reclaimed is counted there, and no other": async (s) => {
+    const ann = await register(s, "ann");
+    const { id } = await s.insert();
+    const late = await claimBy(s, ann.incarnation, SHORT_MS);
+    await s.advance(PAST_MS);
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
+    const refused = async () => (await s.store.runs.claims(id, { limit: 10 })).map((one) => one.reclaimed?.refused);
+    same(await refused(), [0], "before it writes");
+    const [answer] = await s.store.runs.commit([{ claim: late, expectedSeq: late.seq, effects: [append("late")] }]);
+    same(answer, { outcome: "lost" }, "the late write");
+    same(await refused(), [1], "refused");
+    const held = await claimBy(s, ann.incarnation);
+    await s.accept(held, [append("a")]);
+    const again = { claim: held, expectedSeq: held.seq, effects: [append("a")] };
+    same((await s.store.runs.commit([again]))[0]!.outcome, "recorded", "a repeated commit");
+    same(await refused(), [1, undefined], "unchanged");
+  },
+
   "a claim that an operator or a start reclaims is recorded with its outcome": async (s) => {
     const lone = { identity: "lone", name: "lone", env: s.env, stack: null, build: null, alone: true };
     const times = { heartbeatMs: SHORT_MS, leaseMs: SHORT_MS };

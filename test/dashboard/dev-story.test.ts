@@ -1,0 +1,224 @@
+// The story of `npm start` in a browser: a node is killed and its run continues, another is frozen and its late write is refused,
+// a person approves, meets a conflict, retries a group, forks a graph and switches a mode.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { compiled } from "../harness/compiled.js";
+import { describeWith } from "../harness/require.js";
+import { type SampleCluster, startSample } from "../harness/sample-cluster.js";
+import { type Built, buildDashboard } from "./built.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const MAIN = compiled(join(import.meta.dirname, "../../src/cli/main.ts"));
+const SOON = { timeout: 15_000, interval: 100 };
+
+interface Owned {
+  readonly id: string;
+  readonly owner: string | null;
+}
+
+interface Claim {
+  readonly reclaimed: { readonly refused: number } | null;
+}
+
+interface Lost {
+  readonly runId: string;
+  readonly program: string;
+  readonly from: { readonly name: string | null } | null;
+}
+
+describeWith("browser", "the dashboard of a development cluster", (executablePath) => {
+  let built: Built;
+  let cluster: SampleCluster;
+  let browser: Browser;
+  let page: Page;
+  /** A run whose node was killed. */
+  let killed: string;
+  let frozenNode: string;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    built = await buildDashboard();
+    const launch = { executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] };
+    [cluster, browser] = await Promise.all([
+      startSample({ main: MAIN, page: built.folder, server: inject("databaseUrl") }),
+      chromium.launch(launch),
+    ]);
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
+    page = await context.newPage();
+    page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") problems.push(`${page.url()}: ${message.text()}`);
+    });
+    page.setDefaultTimeout(15_000);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await cluster?.close();
+    built?.remove();
+  });
+
+  const open = async (path: string) => {
+    await page.goto(cluster.url + path);
+    await page.locator("main h1").first().waitFor();
+  };
+  /** `npm run screenshots` keeps these for the documents. */
+  const shot = async (name: string) => {
+    const folder = process.env["HOLDFAST_SCREENSHOTS"];
+    if (folder) await page.screenshot({ path: join(folder, `${name}.png`), scale: "css" });
+  };
+  const nodeRow = (name: string) => page.locator("tbody tr").filter({ hasText: name }).first();
+  const names = async (): Promise<ReadonlyMap<string, string>> => {
+    const { rows } = await cluster.api("/nodes");
+    return new Map(rows.map((one: Record<string, string>) => [one["incarnation"], one["name"]]));
+  };
+  /** The name of a node that works on orders now, and one of them; more orders keep the nodes busy meanwhile. */
+  const busyNode = async (not: string | null): Promise<{ readonly node: string; readonly runId: string }> => {
+    for (let i = 0; i < 8; i++) await cluster.api("/runs", { program: "order", input: { id: `story-${i}`, cents: 1 } });
+    let found: { readonly node: string; readonly runId: string } | null = null;
+    await expect
+      .poll(async () => {
+        const [known, { rows }] = await Promise.all([names(), cluster.api("/runs?state=running&program=order")]);
+        const held = rows.map(({ id, owner }: Owned) => ({ runId: id, node: known.get(owner ?? "") ?? "" }));
+        found = held.find(({ node }: { node: string }) => node !== "" && node !== not) ?? null;
+        return found;
+      }, SOON)
+      .not.toBeNull();
+    return found!;
+  };
+  /** The runs that were reclaimed from a node. */
+  const takenFrom = async (node: string): Promise<readonly string[]> => {
+    const { rows } = await cluster.api("/takeovers");
+    const lost = rows.filter(({ from, program }: Lost) => from?.name === node && program === "order");
+    return lost.map(({ runId }: Lost) => runId);
+  };
+
+  test("three nodes come up and work, and a run is followed live", async () => {
+    await open("nodes");
+    await expect.poll(() => page.locator(".badge.is-good").count(), SOON).toBe(3);
+    const { runId } = await busyNode(null);
+    await open(`runs/${runId}`);
+    await page.locator(".row-name", { hasText: "charge" }).waitFor();
+    await expect.poll(() => page.locator(".stream").textContent()).toContain("live");
+  });
+
+  test("a node is killed in the page, and its run continues on another node", async () => {
+    await open("nodes");
+    const { node } = await busyNode(null);
+    await nodeRow(node).getByRole("button", { name: "kill -9" }).click();
+    await page.getByText(`${node} was killed.`).waitFor();
+    frozenNode = (await busyNode(node)).node;
+    await nodeRow(frozenNode).getByRole("button", { name: "Freeze" }).click();
+    await page.getByText(`${frozenNode} is frozen for`).waitFor();
+    await shot("nodes");
+    await expect.poll(() => takenFrom(node), SOON).not.toEqual([]);
+    killed = (await takenFrom(node))[0]!;
+    await open(`runs/${killed}`);
+    await expect.poll(() => page.locator(".story.is-lost").first().textContent(), SOON).toContain("reclaimed by");
+    const lane = () => page.locator("svg.drawing").first().getAttribute("aria-label");
+    await expect.poll(lane, SOON).toContain(`${node} held claim`);
+    await expect.poll(lane, SOON).toMatch(/No node had it for .* node-[abc] held claim/);
+  });
+
+  test("a group of dead letters is retried", async () => {
+    await open("dead");
+    await page.getByRole("cell", { name: "invoice" }).waitFor();
+    const [{ examples }] = (await cluster.api("/dead/groups")).groups;
+    await page.getByRole("button", { name: "Retry…" }).first().click();
+    const dialog = page.locator("dialog[open]");
+    await dialog.getByText("would be changed").waitFor();
+    await dialog.getByRole("button", { name: /^retry/ }).click();
+    await dialog.getByText(/runs? handled, [1-9]\d* changed\./).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await expect.poll(async () => (await cluster.api(`/runs/${examples[0]}`)).state, SOON).toBe("completed");
+  });
+
+  test("a person approves, and meets the decision of another", async () => {
+    await open("approvals");
+    await expect.poll(() => page.locator(".approval").count(), SOON).toBeGreaterThan(1);
+    await shot("approvals");
+    const first = page.locator(".approval", { hasText: "Ship o-" }).first();
+    await first.getByLabel("Note").fill("fine");
+    await first.getByRole("button", { name: "approved" }).click();
+    await page.getByText("Decided: approved.").waitFor();
+    const [row] = (await cluster.api("/approvals")).rows;
+    const body = { approval: row.approval, nth: row.nth, choice: "denied" };
+    // In one task of the page: its list has not heard of the other decision yet.
+    await page.evaluate(
+      `(async () => {
+        const question = [...document.querySelectorAll(".approval")].find((one) => one.querySelector("a").href.includes("${row.runId}"));
+        const headers = { "content-type": "application/json", "x-holdfast": "1" };
+        await fetch("${cluster.url}api/v1/runs/${row.runId}/decide", { method: "POST", headers, body: ${JSON.stringify(JSON.stringify(body))} });
+        question.querySelector(".actions button").click();
+      })()`,
+    );
+    await page.locator(".conflict").getByText("decided").waitFor();
+    problems.splice(0, problems.length, ...problems.filter((one) => !/409 \(Conflict\)/.test(one)));
+  });
+
+  test("a graph is forked from an earlier visit", async () => {
+    const { rows } = await cluster.api("/runs?program=research");
+    const { id } = rows.at(-1);
+    await open(`runs/${id}?tab=shape&at=plan:1`);
+    await page.getByRole("heading", { name: "Visit plan:1" }).waitFor();
+    await page.getByRole("button", { name: "Fork from here…" }).click();
+    await page.getByRole("button", { name: "Fork", exact: true }).click();
+    await expect.poll(() => page.url(), SOON).not.toContain(id);
+    await page.locator(".box-name", { hasText: "review" }).first().waitFor();
+    await shot("graph");
+  });
+
+  test("the frozen node wakes, and the page shows that its late write was refused", async () => {
+    const refusedOf = async (id: string) => {
+      const { claims } = await cluster.api(`/runs/${id}/claims`);
+      return Math.max(...claims.map(({ reclaimed }: Claim) => reclaimed?.refused ?? 0));
+    };
+    let found: string | null = null;
+    await expect
+      .poll(async () => {
+        for (const id of await takenFrom(frozenNode)) if ((await refusedOf(id)) > 0) found = id;
+        return found;
+      }, SOON)
+      .not.toBeNull();
+    await open(`runs/${found}`);
+    await expect.poll(() => page.locator(".story.is-refused").textContent(), SOON).toContain("late write");
+    await shot("takeover");
+  });
+
+  test("a mode is switched, filters survive a reload, and a deep link opens", async () => {
+    await open("nodes");
+    await expect.poll(() => page.getByRole("button", { name: "Mode…" }).count(), SOON).toBeGreaterThan(1);
+    await nodeRow(frozenNode).getByRole("button", { name: "Mode…" }).click();
+    await page.locator("dialog[open] select").selectOption("trigger_only");
+    await page.getByRole("button", { name: "Set the mode" }).click();
+    await nodeRow(frozenNode).getByText("trigger_only").waitFor();
+    await open("runs");
+    await page.getByRole("button", { name: "in trouble" }).click();
+    await expect.poll(() => page.url()).toContain("state=failed");
+    await page.reload();
+    await page.locator(".chip").waitFor();
+    await open(`runs/${killed.slice(0, 18)}`);
+    await page.locator(".story.is-lost").waitFor();
+  });
+
+  test("the pages are accessible in both themes, fit a phone and report no error", async () => {
+    for (const path of ["", "nodes", `runs/${killed}`, "programs/etl"]) {
+      await open(path);
+      await expect.poll(() => page.locator(".loading").count(), SOON).toBe(0);
+      await page.evaluate(`${AXE};null`);
+      const run = "axe.run(document).then(({ violations }) => violations.map(({ id }) => id))";
+      expect(await page.evaluate(run), path).toEqual([]);
+      await shot(`page-${path.replace(/\W.*/, "") || "overview"}`);
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect(await page.evaluate(run), `${path}, dark`).toEqual([]);
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(390);
+      await page.setViewportSize({ width: 1280, height: 900 });
+    }
+    expect(problems).toEqual([]);
+  });
+});
