@@ -147,6 +147,13 @@ export class RunHandle<Out> {
     if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
   }
 
+  /** The value that the run last gave to `ctx.set(name, …)`; undefined: none yet. Reads one row, in any process. */
+  async get<T = unknown>(name: string): Promise<T | undefined> {
+    const entry = await this.#store.journal.lastSet(this.id, name);
+    if (entry === null) await this.#record();
+    return entry?.payload ? (this.#codecs.decode(entry.payload) as T) : undefined;
+  }
+
   /** Waits for the run's end, whichever node works on it; also while the run waits for a node whose code fits. */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");

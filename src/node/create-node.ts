@@ -14,11 +14,11 @@ import { type Schedules, schedulesOf } from "../client/schedules.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
-import type { NodeParts } from "../engine/node-parts.js";
+import type { ClientParts, NodeParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
-import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
+import { codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -34,7 +34,7 @@ import { Parts, type ProgramEnvironment } from "../program/environment.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
@@ -46,6 +46,7 @@ import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, nodeTelemetry, storeOfNode } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
+import { runWrites } from "./run-writes.js";
 import { workGuard } from "./work-guard.js";
 
 /** A node that is stopped while it starts finishes its start first, within this time. */
@@ -164,12 +165,15 @@ export class Node implements AsyncDisposable {
 
   #environment(
     { services }: Pick<NodeOptions, "services">,
-    { codecs, bus, settings: { historyWarning, historyLimit } }: NodeParts & { readonly codecs: Codecs },
+    parts: NodeParts & ClientParts & { readonly bus: Telemetry<NodeEvents> },
   ): ProgramEnvironment {
+    const { store, codecs, bus } = parts;
+    const { historyWarning, historyLimit } = parts.settings;
     return {
       codecs,
       parts: new Parts().with(this.#instances),
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      writes: runWrites(store, this.#runs, new Emitter({ ...parts, telemetry: bus })),
       historyWarning,
       historyLimit,
       servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),

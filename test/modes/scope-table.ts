@@ -93,6 +93,9 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
     store.runs.unservedGroups({ env, own: "x", stacks: null, programs: [{ queue: "q", program: "p", version: null }] }),
   ),
   "runs.keyOf": line("id", (store, b) => store.runs.keyOf(b.any())),
+  "runs.setAttributes": line("id", (store, b) =>
+    store.runs.setAttributes({ runId: b.any(), attributes: { region: "eu" } }),
+  ),
   "runs.wakeParked": line("neutral", (store) => store.runs.wakeParked({ limit: MOST })),
   "runs.nextDue": line("groups", async (store, b) => store.runs.nextDue(await groupIds(store, b))),
   "runs.retry": line("id", (store, b) => store.runs.retry(b.runs, { ...by, callId: b.id(), fromStart: true })),
@@ -107,6 +110,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.count": line("env", (store, { env }) => store.runs.count({ env })),
   "runs.archive": line("env", (store, b) => store.runs.archive(old(b))),
   "runs.prune": line("env", (store, b) => store.runs.prune(old(b))),
+  "journal.lastSet": line("id", (store, b) => store.journal.lastSet(b.any(), "status")),
   "journal.read": line("id", (store, b) => store.journal.read(b.any())),
   "journal.peek": line("id", (store, b) => store.journal.peek([{ runId: b.any(), at: "start" } as never])),
   "inbox.send": line("id", (store, b) => store.inbox.send([b.message(b.any())])),

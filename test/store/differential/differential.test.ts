@@ -144,6 +144,8 @@ const EXPECTED = [
   ...["stopping some", "stopping none"],
   ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
   "reclaimExpired paused",
+  ...["set", "too many", "unknown"].map((outcome) => `setAttributes ${outcome}`),
+  ...["journal.lastSet some", "journal.lastSet none"],
   ...["cleanUp some", "cleanUp none", "cleanUp removed", "glance some", "glance none"],
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
   ...["acquired", "stolen", "busy"].map((outcome) => `leases.acquire ${outcome}`),

@@ -23,6 +23,7 @@ import { reviewMisfits } from "./misfits.js";
 import { pauseRun, resumeRun } from "./pause-run.js";
 import { memoryRetention } from "./retain-runs.js";
 import { busyRuns, leaveTasks, retryRuns } from "./retry-runs.js";
+import { setAttributes } from "./run-attributes.js";
 import { stopProgress } from "./stop-requests.js";
 
 export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
@@ -66,6 +67,7 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     reviewMisfits: async (review) => wakes.after(reviewMisfits(tables, review)),
     unservedGroups: async (query) => unservedGroups(tables, query),
     keyOf: async (runId) => keyOf(tables, runId),
+    setAttributes: async (change, { tx } = {}) => setAttributes(tablesSeenBy(tables, tx), change),
     ...stopOperations(tables, wakes),
     reconcile: async (scope) => wakes.after(reconcileTasks(tables, scope)),
     ...memoryRecords(tables),

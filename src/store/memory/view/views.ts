@@ -39,7 +39,7 @@ export function memoryViews(tables: Tables): ViewStore {
 }
 
 function count(tables: Tables, filter: RunFilter, most: number): Counted {
-  const n = [...tables.runs.values()].filter((row) => matches(row, filter)).length;
+  const n = [...tables.runs.values()].filter((row) => matches(tables, row, filter)).length;
   return { n: Math.min(n, most), atLeast: n > most };
 }
 

@@ -27,6 +27,7 @@ import { pauses } from "./pause-run.js";
 import { retention } from "./retain-runs.js";
 import { retries } from "./retry-runs.js";
 import { reviews } from "./review-misfits.js";
+import { attributeOperations } from "./run-attributes.js";
 import { stopRequests } from "./stop-requests.js";
 import { transactions } from "./transact.js";
 
@@ -39,6 +40,7 @@ const ON_DATABASE = {
   ...recovery,
   ...reviews,
   ...deferrals,
+  ...attributeOperations,
   ...wakeUps,
   ...cancels,
   ...pauses,
