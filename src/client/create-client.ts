@@ -19,10 +19,13 @@ import type { Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
+import { type Approvals, approvalsIn } from "./approvals.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
+import { type FoundRuns, foundRuns } from "./found-runs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
+import { type LeaseList, leasesIn } from "./leases.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
@@ -106,6 +109,12 @@ export interface Client<Programs extends Listed> {
     options?: EmitOptions,
   ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;
+  /** Finds runs: by key, program, state, attributes, node, parent. */
+  readonly runs: FoundRuns;
+  /** Approvals that runs ask for. */
+  readonly approvals: Approvals;
+  /** Named leases. */
+  readonly leases: LeaseList;
   /** Runs that failed for good. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
@@ -156,6 +165,9 @@ export function createClient<Programs extends Listed = readonly []>(
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
     run: (id: string) => runs.run(id),
+    runs: foundRuns(inPlace, runs),
+    approvals: approvalsIn(inPlace, runs),
+    leases: leasesIn(store, inEnv),
     dead: new DeadLetters(place),
     queues: queuesOf(store, inEnv, "client"),
     nodes: nodesOf(store, inEnv, "client"),

@@ -1,9 +1,12 @@
 // `createNode`: a process that starts and executes runs, and hands them back when it stops.
 
 import { definitionsOf } from "../actor/actor.js";
+import { type Approvals, approvalsIn } from "../client/approvals.js";
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
+import { type FoundRuns, foundRuns } from "../client/found-runs.js";
 import { GraphRuns } from "../client/graph-runs.js";
+import { type LeaseList, leasesIn } from "../client/leases.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
 import { type Queues, queuesOf } from "../client/queues.js";
@@ -62,6 +65,10 @@ export class Node implements AsyncDisposable {
   /** Fresh at every start. */
   readonly incarnation: string;
   readonly warnings: readonly string[];
+  /** Finds runs of the env: by key, program, state, attributes, node, parent. */
+  readonly runs: FoundRuns;
+  readonly approvals: Approvals;
+  readonly leases: LeaseList;
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
@@ -118,6 +125,9 @@ export class Node implements AsyncDisposable {
     this.#runs = new Runs({ ...parts, gate });
     this.graphs = new GraphRuns(parts, this.#runs);
     this.#emitter = new Emitter({ ...parts, gate, telemetry: told });
+    this.runs = foundRuns(parts, this.#runs);
+    this.approvals = approvalsIn(parts, this.#runs);
+    this.leases = leasesIn(store, env);
     this.dead = new DeadLetters(parts);
     this.queues = queuesOf(store, env, name);
     this.schedules = schedulesOf(store, this.#runs, env, name);

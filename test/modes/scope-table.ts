@@ -92,6 +92,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.unservedGroups": line("env", (store, { env }) =>
     store.runs.unservedGroups({ env, own: "x", stacks: null, programs: [{ queue: "q", program: "p", version: null }] }),
   ),
+  "runs.findKey": line("env", (store, { env }) => store.runs.findKey({ env, scope: "p", key: "k" })),
   "runs.keyOf": line("id", (store, b) => store.runs.keyOf(b.any())),
   "runs.setAttributes": line("id", (store, b) =>
     store.runs.setAttributes({ runId: b.any(), attributes: { region: "eu" } }),

@@ -58,6 +58,16 @@ export class ModeSteps {
           store.runs.setAttributes({ runId: this.#drawn.runId(), attributes: this.#attributes() }),
         ),
       ],
+      [
+        1,
+        step("findKey", (store) =>
+          store.runs.findKey(
+            this.#dice.chance(0.8) && keyed.length > 0
+              ? this.#dice.one(keyed)
+              : { env: "test", scope: "s", key: "none" },
+          ),
+        ),
+      ],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);

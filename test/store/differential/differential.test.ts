@@ -114,6 +114,7 @@ const EXPECTED = [
   ...["some", "empty"].flatMap((outcome) => ["orphans", "unservedGroups"].map((name) => `${name} ${outcome}`)),
   ...["some", "none", "threw"].map((outcome) => `nodes.changeMode ${outcome}`),
   ...["lifted", "empty"].map((outcome) => `reviewMisfits ${outcome}`),
+  ...["findKey some", "findKey none"],
   ...["keyOf some", "keyOf none", "expireDeferred empty", "expireDeferred some", "nodes.claimsFrom none"],
   ...["true", "false"].flatMap((outcome) => ["wakeParked", "archive", "prune"].map((name) => `${name} ${outcome}`)),
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),

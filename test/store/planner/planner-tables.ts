@@ -33,6 +33,7 @@ import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
 import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
 import { lastSetEntry, readJournal } from "../../../src/store/postgres/journal/read-journal.js";
+import { findRunOfKey } from "../../../src/store/postgres/key/run-keys.js";
 import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
 import { housekeepingRound } from "../../../src/store/postgres/node/housekeep.js";
 import { endClaims, reclaimClaimsOf } from "../../../src/store/postgres/node/nodes.js";
@@ -286,6 +287,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       nulls,
     ]),
     hot(readJournal, [held[0], 0, null]),
+    hot(findRunOfKey, [held[0]]),
     hot(lastSetEntry, [held[0], "status"]),
     hot(setRunAttributes, [held[0], ["region", "cents"], [null, "1"]]),
     ...(await eventStatements(batch, held[0]!)),

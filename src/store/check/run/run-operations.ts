@@ -41,6 +41,12 @@ const eachRun: Each<NewRun, InsertAnswer> = {
   refused: (run, error) => ({ outcome: "refused", runId: idOf(run), error }),
 };
 
+const checkFindKey = v.shape<{ env: string; scope: string; key: string }>("key", {
+  env: v.checkText,
+  scope: v.checkText,
+  key: v.checkText,
+});
+
 const starts = {
   groupIds: {
     ...CHANGES,
@@ -54,6 +60,7 @@ const starts = {
     each: eachRun,
     batch: { ...MOST_AT_ONCE, sizeOf: runSize, gathers: true },
   },
+  findKey: { ...READS, check: v.whole(checkFindKey) },
   keyOf: { ...READS, absent: { when: noSuchId, answer: null } },
 } satisfies OperationsOf<RunStarts>;
 

@@ -11,7 +11,7 @@ import { wakeParked } from "../inbox/wake-parked.js";
 import { glance } from "../journal/read-journal.js";
 import { declarePrograms } from "../limit/declare-programs.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/names.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy, transactionOver } from "../table/transaction.js";
 import { reconcileTasks } from "../task/reconcile-tasks.js";
@@ -66,6 +66,10 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     },
     reviewMisfits: async (review) => wakes.after(reviewMisfits(tables, review)),
     unservedGroups: async (query) => unservedGroups(tables, query),
+    findKey: async ({ env, scope, key }) => {
+      const runId = tables.keys.get(joinKey(env, scope, key))?.runId;
+      return runId !== undefined && tables.runs.has(runId) ? runId : null;
+    },
     keyOf: async (runId) => keyOf(tables, runId),
     setAttributes: async (change, { tx } = {}) => setAttributes(tablesSeenBy(tables, tx), change),
     ...stopOperations(tables, wakes),

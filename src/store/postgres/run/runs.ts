@@ -13,6 +13,7 @@ import type { Database } from "../connection/database.js";
 import type { WakeSender } from "../connection/wake-sender.js";
 import { wakeUps } from "../inbox/wake-parked.js";
 import { glances } from "../journal/peek-journals.js";
+import { keyReads } from "../key/run-keys.js";
 import { admissions, admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { declare, limitsOf } from "../limit/program-limits.js";
@@ -41,6 +42,7 @@ const ON_DATABASE = {
   ...reviews,
   ...deferrals,
   ...attributeOperations,
+  ...keyReads,
   ...wakeUps,
   ...cancels,
   ...pauses,
