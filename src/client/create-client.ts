@@ -32,6 +32,7 @@ import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { type EndEvent, type WatchEndsOptions, watchEnds } from "./watch-ends.js";
 
 export interface ClientOptions {
   /** Where runs are stored: the same as that of the nodes. */
@@ -109,6 +110,8 @@ export interface Client<Programs extends Listed> {
     options?: EmitOptions,
   ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;
+  /** The ends of all runs, from a cursor, as they happen in any process. */
+  watch(options?: WatchEndsOptions): AsyncGenerator<EndEvent, void>;
   /** Finds runs: by key, program, state, attributes, node, parent. */
   readonly runs: FoundRuns;
   /** Approvals that runs ask for. */
@@ -165,6 +168,7 @@ export function createClient<Programs extends Listed = readonly []>(
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
     run: (id: string) => runs.run(id),
+    watch: (options?: WatchEndsOptions) => watchEnds(place, options),
     runs: foundRuns(inPlace, runs),
     approvals: approvalsIn(inPlace, runs),
     leases: leasesIn(store, inEnv),

@@ -14,6 +14,7 @@ import type { RunHandle } from "../client/run-handle.js";
 import { runWatcher } from "../client/run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
 import { type Schedules, schedulesOf } from "../client/schedules.js";
+import { type EndEvent, type WatchEndsOptions, watchEnds } from "../client/watch-ends.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
@@ -265,6 +266,11 @@ export class Node implements AsyncDisposable {
 
   run<Out = unknown>(id: string): RunHandle<Out> {
     return this.#runs.run<Out>(id);
+  }
+
+  /** The ends of all runs of the env, from a cursor, as they happen in any process. */
+  watch(options: WatchEndsOptions = {}): AsyncGenerator<EndEvent, void> {
+    return watchEnds(this.#instances, options);
   }
 
   /**

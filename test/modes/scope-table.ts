@@ -260,6 +260,11 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "views.timers": line("env", async (store, { env }) =>
     Promise.all((["pending", "dead"] as const).map((state) => store.views.timers({ env, state, limit: MOST }))),
   ),
+  "views.waitsFor": line("id", (store, b) => store.views.waitsFor([b.any()])),
+  "views.envs": line("neutral", (store) => store.views.envs()),
+  "views.ended": line("env", (store, { env }) =>
+    store.views.ended({ env, limit: MOST, after: "0/00000000-0000-0000-0000-000000000000" }),
+  ),
   "views.limits": line("env", (store, { env }) => store.views.limits({ env, limit: MOST })),
   "audit.record": line("env", (store, b) => store.audit.record(auditRow(b), async () => true)),
   "audit.list": line("env", (store, { env }) => store.audit.list({ env }, { limit: MOST })),

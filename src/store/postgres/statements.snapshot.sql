@@ -2878,6 +2878,29 @@ select run_id, verdict, owner, epoch, crashes,
   ) as ready
 from ended_task, t;
 
+-- envs_with_runs · view/ends.ts
+-- Lists the envs that have runs.
+select distinct g.env
+from "holdfast".claim_groups g
+where exists (
+  select
+  from "holdfast".runs r
+  where r.claim_group = g.id
+    and r.ended_at is not null
+    and r.state in ('completed', 'failed', 'dead', 'cancelled', 'skipped', 'quarantined')
+)
+  or exists (select from "holdfast".runs r where r.claim_group = g.id and r.state = 'waiting')
+  or exists (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id and r.state in ('held', 'blocked', 'paused')
+  )
+  or g.id = any (
+    array (select r.claim_group from "holdfast".runs r where r.state in ('running', 'parked') limit 10000)
+  )
+order by 1
+limit 100;
+
 -- expire_deferred · run/deferred-runs.ts
 -- Cancels deferred runs that no node took in time.
 with t as materialized (select clock_timestamp() as now),
@@ -4032,6 +4055,19 @@ update "holdfast".runs r
 set counts = false
 where r.id = any (array (select id from l)) and r.counts and r.parent_id = any ($1::uuid[]);
 
+-- limits_of_runs · view/ends.ts
+-- Reads which limits runs wait for.
+select w.ord::int, l.key, g.env
+from unnest((select $1::uuid[])) with ordinality as w (id, ord)
+cross join lateral (select r.claim_group from "holdfast".runs r where r.id = w.id limit 1) r
+cross join lateral (
+  select l.key
+  from "holdfast".run_limits l
+  where l.run_id = w.id and l.state = 'waits'
+  limit 1
+) l
+cross join lateral (select g.env from "holdfast".claim_groups g where g.id = r.claim_group limit 1) g;
+
 -- list_audit, of an env · audit/audit.ts
 -- Lists a page of audit rows, the newest first.
 select a.id, floor(extract(epoch from a.at) * 1000)::float8 as at, a.env, a.by, a.via, a.action, a.object,
@@ -4070,6 +4106,66 @@ select r.revision, d.env, d.kind, d.name, d.version, d.enabled, d.body, d.by,
 from r
 left join mine d on r.revision is distinct from $2
 order by d.kind collate "C", d.name collate "C";
+
+-- list_ended, from now on · view/ends.ts
+-- Lists runs in the order of their ends.
+with t as materialized (select clock_timestamp() as now)
+select (extract(epoch from t.now) * 1000000)::bigint as now_us, x.*
+from t
+left join lateral (
+  select x.*, (extract(epoch from x.ended_at) * 1000000)::bigint as us, g.program, g.queue, g.stack
+  from "holdfast".claim_groups g
+  cross join unnest(array[0, 1]) as part (n)
+  cross join lateral (
+    select r.id, r.state, r.parent_id, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = part.n
+      and r.ended_at is not null
+      and false
+    order by r.ended_at, r.id
+    limit $2
+  ) x
+  where g.env = $1
+  order by x.ended_at, x.id
+  limit $2
+) x on true
+order by x.ended_at, x.id;
+
+-- list_ended, the next page · view/ends.ts
+-- Lists runs in the order of their ends.
+with t as materialized (select clock_timestamp() as now)
+select (extract(epoch from t.now) * 1000000)::bigint as now_us, x.*
+from t
+left join lateral (
+  select x.*, (extract(epoch from x.ended_at) * 1000000)::bigint as us, g.program, g.queue, g.stack
+  from "holdfast".claim_groups g
+  cross join unnest(array[0, 1]) as part (n)
+  cross join lateral (
+    select r.id, r.state, r.parent_id, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = part.n
+      and r.ended_at is not null
+      and (r.ended_at, r.id) > (timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid)
+    order by r.ended_at, r.id
+    limit $2
+  ) x
+  where g.env = $1
+  order by x.ended_at, x.id
+  limit $2
+) x on true
+order by x.ended_at, x.id;
 
 -- list_instances, of an env · machine/machines.ts
 -- Lists a page of instances, the newest first.
@@ -4274,7 +4370,7 @@ select r.id,
   floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from (select * from "holdfast".runs r where true order by r.id desc limit 5000) r
+  from (select * from "holdfast".runs r where true order by r.id desc limit 2000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
   order by r.id desc
@@ -4325,7 +4421,7 @@ select r.id,
   floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from (select * from "holdfast".runs r where true and r.id < $2::uuid order by r.id desc limit 5000) r
+  from (select * from "holdfast".runs r where true and r.id < $2::uuid order by r.id desc limit 2000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
   order by r.id desc
@@ -4453,41 +4549,32 @@ from (
         order by r.id desc
         limit $3
       )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
+      union all
+      select r.*
+      from "holdfast".runs r
+      where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is null
     ) x
     where g.env = $1 and g.program = $2
-    union all (
-      select r.*
-      from "holdfast".runs r
-      where r.state = 'running'
-        and (
-          (
-            r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
-          ) is not false
-        )
-        and r.archived_at is null
-      order by r.id desc
-      limit $3
-    )
-    union all (
-      select r.*
-      from "holdfast".runs r
-      where r.state = 'parked'
-        and (
-          (
-            r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
-          ) is not false
-        )
-        and r.archived_at is null
-      order by r.id desc
-      limit $3
-    )
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'running'
+      and (
+        (
+          r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
+        ) is not false
+      )
+      and r.archived_at is null
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'parked'
+      and (
+        (
+          r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
+        ) is not false
+      )
+      and r.archived_at is null
   ) r
   order by r.id desc
   limit $3
@@ -4749,33 +4836,24 @@ from (
         order by r.id desc
         limit $2
       )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
+      union all
+      select r.*
+      from "holdfast".runs r
+      where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is not null
     ) x
     where g.env = $1
-    union all (
-      select r.*
-      from "holdfast".runs r
-      where r.state = 'running'
-        and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
-        and r.archived_at is not null
-      order by r.id desc
-      limit $2
-    )
-    union all (
-      select r.*
-      from "holdfast".runs r
-      where r.state = 'parked'
-        and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
-        and r.archived_at is not null
-      order by r.id desc
-      limit $2
-    )
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'running'
+      and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
+      and r.archived_at is not null
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'parked'
+      and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
+      and r.archived_at is not null
   ) r
   order by r.id desc
   limit $2

@@ -9,6 +9,7 @@ import { ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
 import { COLUMNS, FROM } from "../run/list-runs.js";
 import { byEnd, FILTERS, whereOf } from "../run/run-filter.js";
+import { ended, envs, waitsFor } from "./ends.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { leases, timers } from "./lists.js";
 
@@ -76,6 +77,9 @@ export function viewStore(db: Database): ViewStore {
     takeovers: (request) => takeovers(db, request),
     leases: (request) => leases(db, request),
     timers: (request) => timers(db, request),
+    waitsFor: (runIds) => waitsFor(db, runIds),
+    envs: () => envs(db),
+    ended: (request) => ended(db, request),
     limits: (request) => limits(db, request),
   };
 }
