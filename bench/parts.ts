@@ -2,6 +2,7 @@
 
 import { benchActors } from "./actors.js";
 import { benchDag } from "./dag.js";
+import { benchEveryday } from "./everyday.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
 import { benchMachine } from "./machine.js";
@@ -21,6 +22,7 @@ export type PartBench = (url: string, options: PartOptions) => Promise<{ readonl
 export const PARTS: ReadonlyMap<string, PartBench> = new Map<string, PartBench>([
   ["actors", benchActors],
   ["dag", benchDag],
+  ["everyday", benchEveryday],
   ["graph", benchGraph],
   ["lane", benchLane],
   ["machine", benchMachine],

@@ -65,14 +65,14 @@ class Episode {
 
   /** Returns the strategy's own promise, boxed, so that awaiting this does not await the strategy. */
   async #begin(replay: Replay, checkpoint: Checkpoint | null): Promise<{ body: Promise<unknown> }> {
-    const { codecs, newChild, servicesFor } = this.#environment;
+    const { codecs, newChild, writes, servicesFor } = this.#environment;
     const { strategy, name: program } = this.#parts;
     const { runId } = this.#session.run;
     try {
       const input = codecs.decode(replay.recorded.start.payload!);
       this.#input = input;
       const services = await servicesFor({ runId, program, input });
-      const surroundings = { codecs, newChild, services };
+      const surroundings = { codecs, newChild, writes, services };
       const run = (found: RegisteredStrategy, config: unknown) =>
         this.#run({ strategy: found, config, replay, surroundings, checkpoint, input });
       if (typeof strategy === "function" || strategy.kind === "strategy") return { body: run(strategy, undefined) };

@@ -1,5 +1,6 @@
 // The options common to all commands, and parsers for option values.
 
+import { type Attribute, type Attributes, attributesOf } from "../kernel/run/attribute.js";
 import { RUN_STATES, type RunState } from "../kernel/run/run-state.js";
 import type { Call, CommandOption } from "./command.js";
 import { CommandMisused } from "./error.js";
@@ -80,6 +81,24 @@ export function verbOf<V extends string>(
   if (verb === undefined && word !== undefined)
     throw new CommandMisused(`unknown verb ${JSON.stringify(word)} of ${command}; the verbs are ${verbs.join(", ")}`);
   return verb;
+}
+
+/** `region=eu,cents=300`: a number or a boolean where it reads as one, a text otherwise or in quotes. */
+export function attributesOption(values: Values): Attributes | undefined {
+  const text = textOption(values, "attribute");
+  if (text === undefined) return undefined;
+  const pairs = text.split(",").map((pair) => {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(pair.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      throw new CommandMisused(`--attribute must be like region=eu,cents=300, not ${JSON.stringify(pair)}`);
+    return [name, scalarOf(value)] as const;
+  });
+  return attributesOf(Object.fromEntries(pairs), "--attribute");
+}
+
+function scalarOf(text: string): Attribute {
+  if (!/^(true|false|-?\d+(\.\d+)?|".*")$/.test(text)) return text;
+  return parseJson(text, "--attribute", "region=eu") as Attribute;
 }
 
 /** One state, or several separated by commas. */

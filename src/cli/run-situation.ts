@@ -4,6 +4,7 @@ import { lacksCapableNode, liveBuilds } from "../client/capable-node.js";
 import { isEnded } from "../kernel/run/run-state.js";
 import type { NodeRecord } from "../store/contract/node/nodes.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
+import { NO_REASONS, type RunReasons, waitOf, workOf } from "./run-reasons.js";
 import { span, timeAgo } from "./text/time-ago.js";
 
 /** What is known about the nodes that could hold a run. */
@@ -13,14 +14,16 @@ export interface Surroundings {
   readonly lacksNode: (run: RunRecord) => boolean;
   /** Builds of the live nodes that claim from the run's group. */
   readonly builds: (run: RunRecord) => readonly string[];
+  readonly reasons: RunReasons;
 }
 
-export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
+export function surroundings(nodes: readonly NodeRecord[], reasons: RunReasons = NO_REASONS): Surroundings {
   const names = new Map(nodes.map(({ incarnation, name }) => [incarnation, name]));
   return {
     holder: (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8),
     lacksNode: (run) => lacksCapableNode(run, nodes),
     builds: (run) => liveBuilds(run, nodes),
+    reasons,
   };
 }
 
@@ -34,19 +37,35 @@ export function situation(run: RunRecord, around: Surroundings, now: number): st
 }
 
 export function doing(run: RunRecord, around: Surroundings, now: number): string {
-  const { holder, lacksNode } = around;
+  const { holder, lacksNode, reasons } = around;
   if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
   switch (run.state) {
     case "running":
-      return `claim ${run.epoch} by ${run.owner === null ? "no node" : holder(run.owner)}, ${lease(run, now)}`;
+      return [
+        `claim ${run.epoch} by ${run.owner === null ? "no node" : holder(run.owner)}`,
+        workOf(reasons.last.get(run.id) ?? [], now),
+        lease(run, now),
+      ]
+        .filter((part) => part !== null)
+        .join(", ");
+    case "held":
+      return reasons.limits.has(run.id) ? `waits for limit ${reasons.limits.get(run.id)}` : "waits for a limit";
     case "blocked":
       return `waits for ${run.pending} ${run.pending === 1 ? "task" : "tasks"}`;
     case "parked":
       if (run.pending > 0) return `${run.pending} of its tasks ${run.pending === 1 ? "is" : "are"} open`;
-      return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or on a message`;
+      return (
+        [
+          waitOf(reasons.last.get(run.id) ?? []),
+          run.wakeAt === null ? null : `wakes ${timeAgo(run.wakeAt, now)} or on a message`,
+        ]
+          .filter((part) => part !== null)
+          .join(", ") || "waits for a message"
+      );
     case "waiting":
       return [
-        run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "ready to be claimed",
+        run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : ready(run, reasons),
+        ...(run.deferred && run.deferred.takenBy === null ? [`asked for by ${run.deferred.by}`] : []),
         ...(run.misfit !== null ? [fitting(run, around)] : lacksNode(run) ? ["no capable node"] : []),
       ].join(", ");
     case "quarantined":
@@ -55,6 +74,11 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
     default:
       return "";
   }
+}
+
+function ready({ group }: RunRecord, { pausedQueues }: RunReasons): string {
+  const by = pausedQueues.get(group.queue);
+  return by === undefined ? "ready to be claimed" : `its queue ${group.queue} is paused by ${by}`;
 }
 
 /** Why no live node claims it. */

@@ -19,16 +19,20 @@ import type { Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
+import { type Approvals, approvalsIn } from "./approvals.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
+import { type FoundRuns, foundRuns } from "./found-runs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
+import { type LeaseList, leasesIn } from "./leases.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { type EndEvent, type WatchEndsOptions, watchEnds } from "./watch-ends.js";
 
 export interface ClientOptions {
   /** Where runs are stored: the same as that of the nodes. */
@@ -106,6 +110,14 @@ export interface Client<Programs extends Listed> {
     options?: EmitOptions,
   ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;
+  /** The ends of all runs, from a cursor, as they happen in any process. */
+  watch(options?: WatchEndsOptions): AsyncGenerator<EndEvent, void>;
+  /** Finds runs: by key, program, state, attributes, node, parent. */
+  readonly runs: FoundRuns;
+  /** Approvals that runs ask for. */
+  readonly approvals: Approvals;
+  /** Named leases. */
+  readonly leases: LeaseList;
   /** Runs that failed for good. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
@@ -156,6 +168,10 @@ export function createClient<Programs extends Listed = readonly []>(
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
     run: (id: string) => runs.run(id),
+    watch: (options?: WatchEndsOptions) => watchEnds(place, options),
+    runs: foundRuns(inPlace, runs),
+    approvals: approvalsIn(inPlace, runs),
+    leases: leasesIn(store, inEnv),
     dead: new DeadLetters(place),
     queues: queuesOf(store, inEnv, "client"),
     nodes: nodesOf(store, inEnv, "client"),

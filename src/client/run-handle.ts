@@ -17,6 +17,7 @@ import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from
 import { lacksCapableNode, liveBuilds } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
+import { type TaskPage, tasksOf } from "./run-tasks.js";
 import { type RunWatcher, runWatcher } from "./run-watcher.js";
 import { type WatchOptions, watchRun } from "./watch-run.js";
 
@@ -145,6 +146,25 @@ export class RunHandle<Out> {
   async *watch(options: WatchOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
     const parts = { store: this.#store, codecs: this.#codecs, watcher: this.#watcher };
     if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
+  }
+
+  /** The value that the run last gave to `ctx.set(name, …)`; undefined: none yet. Reads one row, in any process. */
+  async get<T = unknown>(name: string): Promise<T | undefined> {
+    const entry = await this.#store.journal.lastSet(this.id, name);
+    if (entry === null) await this.#record();
+    return entry?.payload ? (this.#codecs.decode(entry.payload) as T) : undefined;
+  }
+
+  /** The tasks that a DAG's run started, by pages in the order of their starts. */
+  async tasks({
+    after = 0,
+    limit = 200,
+  }: {
+    readonly after?: number;
+    readonly limit?: number;
+  } = {}): Promise<TaskPage> {
+    await this.#record();
+    return tasksOf(this.#store, this.id, { after, limit });
   }
 
   /** Waits for the run's end, whichever node works on it; also while the run waits for a node whose code fits. */

@@ -4,35 +4,22 @@ import type { ClientParts } from "../engine/node-parts.js";
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
-import { type Duration, toMs } from "../kernel/duration.js";
+import { toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
-import { type Per, perOf, programScope } from "../kernel/per.js";
+import { perOf, programScope } from "../kernel/per.js";
+import { attributesOf } from "../kernel/run/attribute.js";
 import type { NewKey, NewRun } from "../kernel/run/new-run.js";
 import { parseInput } from "../program/parse-input.js";
+import type { StartOptions } from "../program/start-options.js";
 import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/run/runs.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { lifetimeOf } from "../trigger/event.js";
 import { RunHandle } from "./run-handle.js";
 
-export interface StartOptions {
-  /** The same key and input return the existing run. The same key with other input fails with `KeyConflict`. */
-  readonly key?: string;
-  /**
-   * How long the key is reserved: while its run lives, until the run is archived, or for a time. Default: until
-   * archived.
-   */
-  readonly once?: "while live" | "until archived" | Duration;
-  /** Whether the key is unique in the env or in each stack. Default: env. */
-  readonly per?: Per;
-  /** Lower runs first. Default 0. */
-  readonly priority?: number;
-  readonly delay?: Duration;
-  /** Your own transaction: the run exists when you commit. */
-  readonly tx?: Transaction;
-}
+export type { StartArguments, StartOptions } from "../program/start-options.js";
 
 /** One of many starts. */
 export interface StartItem<In> extends Omit<StartOptions, "tx"> {
@@ -61,11 +48,6 @@ export class KeyConflict extends HoldfastError {
     this.runId = runId;
   }
 }
-
-/** Without input when the program takes none. */
-export type StartArguments<In, Options = StartOptions> = undefined extends In
-  ? [input?: In, options?: Options]
-  : [input: In, options?: Options];
 
 export interface RunsOptions extends ClientParts {
   readonly crashLimit: number;
@@ -126,6 +108,7 @@ export class Runs {
       input: codecs.encode(input, "input"),
       ...(recovery && { recovery }),
       ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
+      ...(options.attributes !== undefined && { attributes: attributesOf(options.attributes) }),
       ...(options.key !== undefined && { key: newKey(program, options, input, this.#options.stack) }),
     };
   }

@@ -41,7 +41,7 @@ export async function runTask(
   environment: ProgramEnvironment,
   session: Session,
 ): Promise<void> {
-  const { codecs, historyLimit, newChild, servicesFor } = environment;
+  const { codecs, historyLimit, newChild, writes, servicesFor } = environment;
   const history = await session.history(false);
   const start = codecs.decode(history[0]!.payload!) as TaskStart;
   const since = attemptSince(history, session);
@@ -57,7 +57,7 @@ export async function runTask(
       const argument = argumentOf(task, start, input, needs);
       const services = await servicesFor({ runId: session.run.runId, program: name, input });
       const place = { input, dagRunId: start.dag, task: name };
-      const ctx = new TaskRunContext(replay, { codecs, newChild, services }, place);
+      const ctx = new TaskRunContext(replay, { codecs, newChild, writes, services }, place);
       const work = async () => task.run(ctx, argument as never, start.index as never);
       const { world, run } = session;
       const body = world.perform ? world.perform({ runId: run.runId, kind: "task", name, info: ctx }, work) : work();

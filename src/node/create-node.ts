@@ -1,9 +1,12 @@
 // `createNode`: a process that starts and executes runs, and hands them back when it stops.
 
 import { definitionsOf } from "../actor/actor.js";
+import { type Approvals, approvalsIn } from "../client/approvals.js";
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
+import { type FoundRuns, foundRuns } from "../client/found-runs.js";
 import { GraphRuns } from "../client/graph-runs.js";
+import { type LeaseList, leasesIn } from "../client/leases.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
 import { type Queues, queuesOf } from "../client/queues.js";
@@ -11,14 +14,15 @@ import type { RunHandle } from "../client/run-handle.js";
 import { runWatcher } from "../client/run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
 import { type Schedules, schedulesOf } from "../client/schedules.js";
+import { type EndEvent, type WatchEndsOptions, watchEnds } from "../client/watch-ends.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
-import type { NodeParts } from "../engine/node-parts.js";
+import type { ClientParts, NodeParts } from "../engine/node-parts.js";
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
-import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
+import { codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -34,7 +38,7 @@ import { Parts, type ProgramEnvironment } from "../program/environment.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
@@ -46,6 +50,7 @@ import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, nodeTelemetry, storeOfNode } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
+import { runWrites } from "./run-writes.js";
 import { workGuard } from "./work-guard.js";
 
 /** A node that is stopped while it starts finishes its start first, within this time. */
@@ -61,6 +66,10 @@ export class Node implements AsyncDisposable {
   /** Fresh at every start. */
   readonly incarnation: string;
   readonly warnings: readonly string[];
+  /** Finds runs of the env: by key, program, state, attributes, node, parent. */
+  readonly runs: FoundRuns;
+  readonly approvals: Approvals;
+  readonly leases: LeaseList;
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
@@ -117,6 +126,9 @@ export class Node implements AsyncDisposable {
     this.#runs = new Runs({ ...parts, gate });
     this.graphs = new GraphRuns(parts, this.#runs);
     this.#emitter = new Emitter({ ...parts, gate, telemetry: told });
+    this.runs = foundRuns(parts, this.#runs);
+    this.approvals = approvalsIn(parts, this.#runs);
+    this.leases = leasesIn(store, env);
     this.dead = new DeadLetters(parts);
     this.queues = queuesOf(store, env, name);
     this.schedules = schedulesOf(store, this.#runs, env, name);
@@ -164,12 +176,15 @@ export class Node implements AsyncDisposable {
 
   #environment(
     { services }: Pick<NodeOptions, "services">,
-    { codecs, bus, settings: { historyWarning, historyLimit } }: NodeParts & { readonly codecs: Codecs },
+    parts: NodeParts & ClientParts & { readonly bus: Telemetry<NodeEvents> },
   ): ProgramEnvironment {
+    const { store, codecs, bus } = parts;
+    const { historyWarning, historyLimit } = parts.settings;
     return {
       codecs,
       parts: new Parts().with(this.#instances),
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      writes: runWrites(store, this.#runs, new Emitter({ ...parts, telemetry: bus })),
       historyWarning,
       historyLimit,
       servicesFor:
@@ -252,6 +267,11 @@ export class Node implements AsyncDisposable {
 
   run<Out = unknown>(id: string): RunHandle<Out> {
     return this.#runs.run<Out>(id);
+  }
+
+  /** The ends of all runs of the env, from a cursor, as they happen in any process. */
+  watch(options: WatchEndsOptions = {}): AsyncGenerator<EndEvent, void> {
+    return watchEnds(this.#instances, options);
   }
 
   /**

@@ -2,7 +2,11 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
+import type { AttributeChanges } from "../kernel/run/attribute.js";
 import type { NewRun } from "../kernel/run/new-run.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { Emitted } from "../trigger/emitted.js";
+import type { StartOptions } from "./start-options.js";
 import type { Startable } from "./startable.js";
 
 /** What a node passes to its programs, for example a model or a mailer. Declare your own by merging this interface. */
@@ -17,6 +21,14 @@ export interface RunOfServices {
 
 /** Creates a child run in the parent's env and stack, with its limits. */
 export type NewChild = (program: Omit<Startable, "schema">, input: unknown) => Omit<NewRun, "key" | "parentId">;
+
+/** What a run writes outside its own journal, in the transaction of a step: the fence of the step's commit covers it. */
+export interface RunWrites {
+  /** Returns the id of the run that was started, or that has the key. */
+  start(program: Omit<Startable, "schema">, input: unknown, options: StartOptions, tx: Transaction): Promise<string>;
+  emit(event: string, payload: object, id: string, tx: Transaction): Promise<Emitted>;
+  setAttributes(runId: string, attributes: AttributeChanges, tx: Transaction): Promise<void>;
+}
 
 /** What only some kinds of program need, found by its class: the node provides it, and only those programs know it. */
 export class Parts {
@@ -38,6 +50,7 @@ export interface ProgramEnvironment {
   readonly codecs: Codecs;
   readonly parts: Parts;
   readonly newChild: NewChild;
+  readonly writes: RunWrites;
   readonly historyWarning: number;
   readonly historyLimit: number;
   /** The services for one run. */

@@ -44,7 +44,7 @@ export interface Recorded {
 }
 
 /** Kinds of entries that end, begin or try a call. The kind of the call is the part before the dot. */
-const ENDS = new Set(["step", "transaction", "sleep", "value", "progress", "patched", "child"]);
+const ENDS = new Set(["step", "transaction", "sleep", "value", "progress", "patched", "set", "child"]);
 const FAILS = new Set(["step.failed", "transaction.failed", "wait.expired"]);
 const BEGINS = new Set(["step.begun", "sleep.begun", "wait.begun", "approval.begun"]);
 const TRIES = new Set(["step.tried", "transaction.tried", "node.tried", "item.tried"]);

@@ -56,7 +56,7 @@ export class StepInterrupted extends PermanentError {
 const LONGEST_LINGER_MS = 5_000;
 
 export interface StepCallOptions extends CallOptions {
-  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
+  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "set" | "checkpoint" | "node" | "item";
   readonly timeoutMs?: number | null | undefined;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean | undefined;
@@ -197,7 +197,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   /** The facts reported to listeners about an attempt; null for values the library generates itself. */
   #facts(): StepFacts | null {
     const { replay, kind, name, key } = this.options;
-    if (kind === "value" || kind === "progress" || kind === "patched") return null;
+    if (kind === "value" || kind === "progress" || kind === "patched" || kind === "set") return null;
     return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 

@@ -6,7 +6,7 @@ const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
   ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
-  ...(["cleanups", "misfits", "audit", "tokens"] as const),
+  ...(["cleanups", "misfits", "attributes", "audit", "tokens"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -29,6 +29,7 @@ export function copyTables(tables: Tables): Kept {
     takenClaims: new Map(tables.takenClaims),
     cleanups: new Map(tables.cleanups),
     misfits: new Map(tables.misfits),
+    attributes: new Map(tables.attributes),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),

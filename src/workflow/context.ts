@@ -1,12 +1,16 @@
 // The type of a workflow and of its context: every call is answered from the journal, or made and recorded.
 
 import type { Duration } from "../kernel/duration.js";
+import type { AttributeChanges } from "../kernel/run/attribute.js";
 import type { Retry } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { Services } from "../program/environment.js";
+import type { StartArguments, StartOptions } from "../program/start-options.js";
 import type { Signal } from "../replay/signal.js";
 import type { StepInfo } from "../replay/step-call.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Emitted } from "../trigger/emitted.js";
+import type { EventType } from "../trigger/event.js";
 
 export interface StepOptions {
   /** Distinguishes steps with the same name. Default: the number of the call. */
@@ -83,6 +87,24 @@ export interface Context<In = any> {
   child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In): Promise<Out>;
   /** Many at once: this run wakes when the last of them has ended. */
   children<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
+  /**
+   * Starts a run and does not wait for it: exactly once for each call of this run, also after a takeover. The run is independent:
+   * its end and this run's do not affect each other.
+   */
+  start<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    ...args: StartArguments<In, Omit<StartOptions, "tx">>
+  ): Promise<{ readonly id: string }>;
+  /** Emits an event exactly once for each call of this run. The id identifies it to triggers; default: the call itself. */
+  emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    options?: { readonly id?: string },
+  ): Promise<Emitted>;
+  /** Shows a value to `run.get(name)` in any process, until it is set again. At most 8 kB. */
+  set(name: string, value: unknown): Promise<void>;
+  /** Sets search attributes for `runs.list`; null removes one. A run has at most eight. */
+  setAttributes(attributes: AttributeChanges): Promise<void>;
   /** Reports progress to watchers of the run. */
   progress(value: unknown): Promise<void>;
   /** Recorded, so that a replay sees the same values. */

@@ -56,14 +56,14 @@ export async function play(
 /** A function that throws before its first await, or whose services cannot be created, fails its run like any other. */
 async function begin(
   { run, name: program }: AnyWorkflow,
-  { codecs, newChild, servicesFor }: ProgramEnvironment,
+  { codecs, newChild, writes, servicesFor }: ProgramEnvironment,
   replay: Replay,
 ): Promise<{ body: Promise<unknown> }> {
   try {
     const { runId } = replay.session.run;
     const input = codecs.decode(replay.recorded.start.payload!);
     const services = await servicesFor({ runId, program, input });
-    const ctx = new WorkflowContext(replay, { codecs, newChild, services });
+    const ctx = new WorkflowContext(replay, { codecs, newChild, writes, services });
     return { body: (async () => run(ctx, input))() };
   } catch (error) {
     return { body: Promise.reject(error) };

@@ -2,13 +2,16 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { InvalidInput } from "../kernel/error.js";
+import { InvalidInput, LimitExceeded } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import { stepKey, stepName, waitName } from "../kernel/name.js";
+import { omit } from "../kernel/omit.js";
+import { type AttributeChanges, attributeChangesOf } from "../kernel/run/attribute.js";
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
-import type { NewChild, Services } from "../program/environment.js";
+import type { NewChild, RunWrites, Services } from "../program/environment.js";
 import { parseInputNow } from "../program/parse-input.js";
+import type { StartArguments, StartOptions } from "../program/start-options.js";
 import { type Answer, ApprovalCall, checkQuestion } from "../replay/approval-call.js";
 import { ChildCall } from "../replay/child-call.js";
 import { callId } from "../replay/recorded.js";
@@ -18,6 +21,8 @@ import type { Signal } from "../replay/signal.js";
 import { StepCall, type StepCallOptions, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Emitted } from "../trigger/emitted.js";
+import type { EventType } from "../trigger/event.js";
 import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOptions } from "./context.js";
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
@@ -27,6 +32,7 @@ type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;
 export interface Surroundings {
   readonly codecs: Codecs;
   readonly newChild: NewChild;
+  readonly writes: RunWrites;
   readonly services: Services;
   /** Number of earlier calls by kind and name, from which default keys continue. Updated in place. */
   readonly asked?: Map<string, number>;
@@ -39,17 +45,19 @@ export class WorkflowContext implements Context {
   readonly services: Services;
   readonly #codecs: Codecs;
   readonly #newChild: NewChild;
+  readonly #writes: RunWrites;
   #patches: Map<string, Promise<boolean>> | null = null;
   /** Number of calls by kind and name: the default key. */
   readonly #asked: Map<string, number>;
 
-  constructor(replay: Replay, { codecs, newChild, services, asked }: Surroundings) {
+  constructor(replay: Replay, { codecs, newChild, writes, services, asked }: Surroundings) {
     this.runId = replay.session.run.runId;
     this.generation = replay.session.run.generation;
     this.services = services;
     this.#replay = replay;
     this.#codecs = codecs;
     this.#newChild = newChild;
+    this.#writes = writes;
     this.#asked = asked ?? new Map();
   }
 
@@ -157,6 +165,43 @@ export class WorkflowContext implements Context {
     return Promise.all(calls);
   }
 
+  start<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    ...[input, options = {}]: StartArguments<In, Omit<StartOptions, "tx">>
+  ): Promise<{ readonly id: string }> {
+    const parsed = parseInputNow(program, input);
+    return this.#write(`start ${program.name}`, async (tx) => ({
+      id: await this.#writes.start(program, parsed, omit(options as StartOptions, "tx"), tx),
+    }));
+  }
+
+  emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    options: { readonly id?: string } = {},
+  ): Promise<Emitted> {
+    return this.#write(`emit ${type.name}`, (tx, { idempotencyKey }) =>
+      this.#writes.emit(type.name, payload, options.id ?? idempotencyKey, tx),
+    );
+  }
+
+  set(name: string, value: unknown): Promise<void> {
+    const { data } = this.#codecs.encode(value, `value of ${JSON.stringify(name)}`);
+    if (data.length > LONGEST_VALUE)
+      throw new LimitExceeded(`set ${name}`, "the length of a value", LONGEST_VALUE, data.length);
+    return quiet(this.#value("set", stepName(name, "set"), () => value).then(() => {}));
+  }
+
+  setAttributes(attributes: AttributeChanges): Promise<void> {
+    attributeChangesOf(attributes);
+    return this.#write("attributes", (tx) => this.#writes.setAttributes(this.runId, attributes, tx));
+  }
+
+  /** What is written elsewhere and its journal entry are committed together. An error of the write itself is final. */
+  #write<T>(name: string, work: TransactionWork<T>): Promise<T> {
+    return this.transaction(name, { retry: 1 }, work);
+  }
+
   progress(value: unknown): Promise<void> {
     return quiet(this.#value("progress", "progress", () => value).then(() => {}));
   }
@@ -190,7 +235,7 @@ export class WorkflowContext implements Context {
     return answer;
   }
 
-  #value<T>(kind: "value" | "progress" | "patched", name: string, work: () => T): Promise<T> {
+  #value<T>(kind: "value" | "progress" | "patched" | "set", name: string, work: () => T): Promise<T> {
     return this.#call(kind, name, undefined, (call) =>
       this.#replay.ask(new StepCall({ ...call, kind, work, policy: retryPolicy(1) })),
     );
@@ -223,6 +268,9 @@ export class WorkflowContext implements Context {
     return String(n);
   }
 }
+
+/** Of what `run.get` reads, encoded. */
+const LONGEST_VALUE = 8 * 1024;
 
 type StepRules = Pick<StepCallOptions, "policy" | "timeoutMs" | "atMostOnce" | "finishOnAbort" | "retryIf">;
 

@@ -92,7 +92,11 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.unservedGroups": line("env", (store, { env }) =>
     store.runs.unservedGroups({ env, own: "x", stacks: null, programs: [{ queue: "q", program: "p", version: null }] }),
   ),
+  "runs.findKey": line("env", (store, { env }) => store.runs.findKey({ env, scope: "p", key: "k" })),
   "runs.keyOf": line("id", (store, b) => store.runs.keyOf(b.any())),
+  "runs.setAttributes": line("id", (store, b) =>
+    store.runs.setAttributes({ runId: b.any(), attributes: { region: "eu" } }),
+  ),
   "runs.wakeParked": line("neutral", (store) => store.runs.wakeParked({ limit: MOST })),
   "runs.nextDue": line("groups", async (store, b) => store.runs.nextDue(await groupIds(store, b))),
   "runs.retry": line("id", (store, b) => store.runs.retry(b.runs, { ...by, callId: b.id(), fromStart: true })),
@@ -107,6 +111,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.count": line("env", (store, { env }) => store.runs.count({ env })),
   "runs.archive": line("env", (store, b) => store.runs.archive(old(b))),
   "runs.prune": line("env", (store, b) => store.runs.prune(old(b))),
+  "journal.lastSet": line("id", (store, b) => store.journal.lastSet(b.any(), "status")),
   "journal.read": line("id", (store, b) => store.journal.read(b.any())),
   "journal.peek": line("id", (store, b) => store.journal.peek([{ runId: b.any(), at: "start" } as never])),
   "inbox.send": line("id", (store, b) => store.inbox.send([b.message(b.any())])),
@@ -254,6 +259,11 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "views.leases": line("env", (store, { env }) => store.views.leases({ env, limit: MOST })),
   "views.timers": line("env", async (store, { env }) =>
     Promise.all((["pending", "dead"] as const).map((state) => store.views.timers({ env, state, limit: MOST }))),
+  ),
+  "views.waitsFor": line("id", (store, b) => store.views.waitsFor([b.any()])),
+  "views.envs": line("neutral", (store) => store.views.envs()),
+  "views.ended": line("env", (store, { env }) =>
+    store.views.ended({ env, limit: MOST, after: "0/00000000-0000-0000-0000-000000000000" }),
   ),
   "views.limits": line("env", (store, { env }) => store.views.limits({ env, limit: MOST })),
   "audit.record": line("env", (store, b) => store.audit.record(auditRow(b), async () => true)),

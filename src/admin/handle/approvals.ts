@@ -1,5 +1,6 @@
 // Handlers of approvals and dead letters.
 
+import { approvalOf } from "../../client/approvals.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import type { StoredError } from "../../kernel/codec/recorded-error.js";
 import { RETRYABLE_STATES, type RunState } from "../../kernel/run/run-state.js";
@@ -9,27 +10,6 @@ import type { Call, Handlers } from "../call.js";
 import type { APPROVAL_ROUTES } from "../routes/approvals.js";
 import { iso } from "../view/iso.js";
 import { redacted } from "../view/redact.js";
-
-interface Asked {
-  readonly ask: string | null;
-  readonly plan: unknown;
-  readonly choices: readonly string[];
-  readonly to: string | null;
-  readonly timeoutMs: number | null;
-  readonly hash: string | null;
-}
-
-const UNREADABLE: Asked = { ask: null, plan: undefined, choices: [], to: null, timeoutMs: null, hash: null };
-
-/** What a run asks; all null under a codec that this server does not know. */
-export function questionOf(call: Call, payload: Payload | null): Asked {
-  try {
-    const stored = payload && (call.admin.codecs.decode(payload) as Partial<Asked> | null);
-    return { ...UNREADABLE, ...stored };
-  } catch {
-    return UNREADABLE;
-  }
-}
 
 type DeadState = (typeof RETRYABLE_STATES)[number];
 
@@ -96,18 +76,16 @@ export const approvalHandlers: Handlers<RouteName & keyof typeof APPROVAL_ROUTES
     const request = { env: call.env, limit, ...(before !== undefined && { after: before }) };
     const { rows, next } = await call.store.views.questions(request);
     const shows = call.may("read") || call.may("approve");
-    const shown = rows.map(({ runId, program, entry }) => {
-      const asked = questionOf(call, entry.payload);
-      const deadline = asked.timeoutMs === null ? null : iso(entry.at + asked.timeoutMs);
-      const facts = { runId, program, approval: entry.name, nth: entry.key ?? "1", askedAt: iso(entry.at), deadline };
-      const plan = redacted(asked.plan, call.admin.redact);
+    const shown = rows.map((question) => {
+      const { ask, plan, choices, since, until, ...facts } = approvalOf(call.admin.codecs, question);
+      const hidden = redacted(plan, call.admin.redact);
       return {
         ...facts,
-        to: asked.to,
-        choices: [...asked.choices],
-        ask: shows ? asked.ask : null,
-        ...(shows && plan !== undefined && { plan }),
-        hash: asked.hash,
+        askedAt: iso(since),
+        deadline: iso(until),
+        choices: [...choices],
+        ask: shows ? ask : null,
+        ...(shows && hidden !== undefined && { plan: hidden }),
       };
     });
     return { rows: shown.filter((row) => to === undefined || row.to === to), next };

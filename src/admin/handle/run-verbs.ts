@@ -1,5 +1,6 @@
 // Handlers that change runs: start, signal, decide, stop, retry, fork, rewind.
 
+import { askedIn } from "../../client/approvals.js";
 import type { StartOptions } from "../../client/runs.js";
 import { signal } from "../../replay/signal.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";
@@ -9,7 +10,6 @@ import { ApiProblem, notFound } from "../problem.js";
 import type { RUN_VERB_ROUTES } from "../routes/run-verbs.js";
 import { iso } from "../view/iso.js";
 import { redacted } from "../view/redact.js";
-import { questionOf } from "./approvals.js";
 
 /** A start without a key of its own is repeated safely for this long by its Idempotency-Key. */
 const REPEATED_FOR = "24h";
@@ -119,7 +119,7 @@ async function expectAddressed(call: Call, run: RunRecord, approval: string, nth
   const asked = entries.findLast(({ kind, name, key }) => {
     return kind === "approval.begun" && name === approval && key === nth;
   });
-  const to = asked ? questionOf(call, asked.payload).to : null;
+  const to = asked ? askedIn(call.admin.codecs, asked.payload).to : null;
   if (to !== null && !groups.includes(to)) {
     throw new ApiProblem(403, "FORBIDDEN", `The approval is addressed to ${JSON.stringify(to)}; you are not a member.`);
   }

@@ -1,6 +1,7 @@
 // Handlers that read runs.
 
 import { liveBuilds } from "../../client/capable-node.js";
+import { tasksOf } from "../../client/run-tasks.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import { isUuid } from "../../kernel/id.js";
 import type { RunFilter } from "../../store/contract/run/runs.js";
@@ -108,7 +109,7 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
     });
     return { messages };
   },
-  "runs.tasks": async (call, { id, after, limit }) => tasksOf(call, id, after, limit),
+  "runs.tasks": async (call, { id, after, limit }) => taskRows(call, id, after, limit),
   "runs.claims": async (call, { id, limit }) => {
     const run = await call.run(id);
     const asked = { runId: id, limit: LANE_ENTRIES, last: true };
@@ -150,28 +151,15 @@ function decoded(call: Call, payload: Payload | null): { readable: boolean; valu
   }
 }
 
-async function tasksOf(call: Call, id: string, after: number, limit: number) {
+async function taskRows(call: Call, id: string, after: number, limit: number) {
   await call.run(id);
-  const started: { readonly seq: number; readonly name: string; readonly key: string }[] = [];
-  let [place, end] = [after, false];
-  while (started.length <= limit && !end) {
-    const [outline] = await call.store.views.outline([{ runId: id, after: place, limit: 500 }]);
-    const entries = outline?.entries ?? [];
-    for (const { seq, name, key, kind } of entries) if (kind === "task" && key) started.push({ seq, name, key });
-    end = entries.length === 0;
-    place = entries.at(-1)?.seq ?? place;
-  }
-  const shown = started.slice(0, limit);
-  const { runs } = await call.store.views.runs(shown.map(({ key }) => key));
+  const { tasks, next } = await tasksOf(call.store, id, { after, limit });
   const rows = await runRows(
     call.store,
-    runs.flatMap((run) => run ?? []),
+    tasks.flatMap(({ run }) => run ?? []),
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return {
-    tasks: shown.map(({ seq, name, key }) => ({ seq, name, run: byId.get(key) ?? null })),
-    next: started.length > limit ? shown.at(-1)!.seq : null,
-  };
+  return { tasks: tasks.map(({ seq, name, runId }) => ({ seq, name, run: byId.get(runId) ?? null })), next };
 }
 
 /** Lists are ordered by id: each is a short scan of the primary key. */

@@ -23,15 +23,19 @@ export const nodes: Command = {
     "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (flow.claiming: false).\n" +
     "overruled: PROGRAM: a newer node declares other limits or another recovery for it, which apply instead.",
   options: {
-    all: { type: "boolean", description: "also nodes that stopped in an orderly way" },
+    all: {
+      type: "boolean",
+      description: "also nodes that stopped in an orderly way, or fell silent more than a day ago",
+    },
     watch: WATCH_OPTION,
   },
   run: listNodes,
 };
 
 async function listNodes({ store, env, values, world, width, paint }: Call): Promise<Report> {
-  const found = await (await store()).nodes.list({ env, stopped: values["all"] === true });
   const now = world.wallNow();
+  const listed = await (await store()).nodes.list({ env, stopped: values["all"] === true });
+  const found = values["all"] === true ? listed : withoutLongSilent(listed, now);
   const json = { nodes: found.map(nodeJson) };
   if (found.length === 0) {
     const hint = values["all"]
@@ -52,6 +56,14 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
     INCARNATION: node.incarnation.slice(0, 8),
   }));
   return { text: listText(records, ["NODE", "SERVES", "STACK", "BUILD"], { width, paint }), json };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Live nodes first; those that fell silent more than a day ago, and hold nothing, are left out. */
+function withoutLongSilent(nodes: readonly NodeRecord[], now: number): readonly NodeRecord[] {
+  const shown = nodes.filter(({ alive, seenAt, holds }) => alive || holds > 0 || now - seenAt <= DAY_MS);
+  return [...shown.filter(({ alive }) => alive), ...shown.filter(({ alive }) => !alive)];
 }
 
 /** Mode `full` is the default and not shown. */

@@ -1,10 +1,24 @@
 // `holdfast runs`: the newest runs and their situation.
 
+import { foundRuns, type RunQuery } from "../../client/found-runs.js";
+import { Runs } from "../../client/runs.js";
+import type { Duration } from "../../kernel/duration.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { RunFilter, RunRecord } from "../../store/contract/run/runs.js";
+import type { RunRecord } from "../../store/contract/run/runs.js";
+import { clientPlace } from "../client-place.js";
 import type { Call, Command, Report } from "../command.js";
-import { LIMIT_OPTION, limitOption, moreText, statesOption, textOption, WATCH_OPTION } from "../options.js";
+import { findRun } from "../find-run.js";
+import {
+  attributesOption,
+  LIMIT_OPTION,
+  limitOption,
+  moreText,
+  statesOption,
+  textOption,
+  WATCH_OPTION,
+} from "../options.js";
 import { runJson } from "../run-json.js";
+import { reasonsOf } from "../run-reasons.js";
 import { needsNodes, type Surroundings, situation, surroundings } from "../run-situation.js";
 import { STATE_COLOURS } from "../text/paint.js";
 import { shortIds } from "../text/short-id.js";
@@ -21,6 +35,15 @@ export const runs: Command = {
     state: { type: "string", value: "S", description: "only in this state, or in several (dead,failed)" },
     program: { type: "string", value: "P", description: "only of this program" },
     queue: { type: "string", value: "Q", description: "only of this queue" },
+    key: { type: "string", value: "K", description: "only those started under a key that begins with K" },
+    attribute: { type: "string", value: "A=V", description: "only with these search attributes, separated by commas" },
+    since: {
+      type: "string",
+      value: "D",
+      description: "only those started this long ago at most, like 2h, or since an ISO time",
+    },
+    node: { type: "string", value: "N", description: "only those that this node holds" },
+    parent: { type: "string", value: "RUN", description: "only children and tasks of this run" },
     limit: LIMIT_OPTION,
     watch: WATCH_OPTION,
   },
@@ -29,15 +52,22 @@ export const runs: Command = {
 
 async function listRuns(call: Call): Promise<Report> {
   const limit = limitOption(call.values);
-  const filter = filterOf(call);
-  const store = await call.store();
-  const { runs, next } = await store.runs.list(filter, { limit });
-  const around = surroundings(runs.some(needsNodes) ? await store.nodes.list({ env: call.env }) : []);
+  const place = await clientPlace(call);
+  const { store } = place;
+  const { runs, next } = await foundRuns(place, new Runs(place)).list(await queryOf(call), { limit });
+  const around = surroundings(
+    runs.some(needsNodes) ? await store.nodes.list({ env: call.env }) : [],
+    await reasonsOf(store, call.env, runs),
+  );
   const json = {
-    runs: runs.map((run) => ({ ...runJson(run), noCapableNode: around.lacksNode(run) })),
+    runs: runs.map((run) => ({
+      ...runJson(run),
+      noCapableNode: around.lacksNode(run),
+      now: situation(run, around, call.world.wallNow()),
+    })),
     more: next !== null,
   };
-  if (runs.length === 0) return { text: `${nothing(call)}\n`, json };
+  if (runs.length === 0) return { text: `${await nothing(call)}\n`, json };
   const list = listText(recordsOf(runs, around, call), ["PROGRAM", "QUEUE", "NOW"], call);
   return { text: list + moreText(next, limit, call.paint), json };
 }
@@ -57,15 +87,33 @@ function recordsOf(runs: readonly RunRecord[], around: Surroundings, { world }: 
   }));
 }
 
-function filterOf({ env, values }: Call): RunFilter {
+const FILTERS = ["state", "program", "queue", "key", "attribute", "since", "node", "parent"] as const;
+
+async function queryOf(call: Call): Promise<RunQuery> {
+  const { values } = call;
+  const text = (name: (typeof FILTERS)[number]) => textOption(values, name);
   const states = statesOption(values);
-  const program = textOption(values, "program");
-  const queue = textOption(values, "queue");
-  return { env, ...(states && { states }), ...(program && { program }), ...(queue && { queue }) };
+  const attributes = attributesOption(values);
+  const [program, queue, keyPrefix, since, node, parent] = [
+    ...[text("program"), text("queue"), text("key"), text("since"), text("node"), text("parent")],
+  ];
+  return {
+    ...(states && { state: states }),
+    ...(program && { program }),
+    ...(queue && { queue }),
+    ...(keyPrefix && { keyPrefix }),
+    ...(attributes && { attributes }),
+    ...(since && { since: /^\d{4}-/.test(since) ? new Date(since) : (since as Duration) }),
+    ...(node && { node }),
+    ...(parent && { parent: (await findRun(call, parent)).id }),
+  };
 }
 
-function nothing({ env, values }: Call): string {
-  const asked = ["state", "program", "queue"].filter((name) => values[name] !== undefined);
+async function nothing({ env, values, store }: Call): Promise<string> {
+  const asked = FILTERS.filter((name) => values[name] !== undefined);
   if (asked.length > 0) return `No runs in env ${env} match ${asked.map((name) => `--${name}`).join(" and ")}.`;
-  return `No runs in env ${env}. node.start(workflow, input) starts one; --env selects another env.`;
+  const others = (await (await store()).views.envs()).filter((other) => other !== env);
+  const elsewhere =
+    others.length > 0 ? `--env selects another env; with runs: ${others.join(", ")}.` : "No env has any.";
+  return `No runs in env ${env}. node.start(workflow, input) starts one; ${elsewhere}`;
 }

@@ -1,6 +1,7 @@
 // The data of a run to be inserted.
 
 import type { Payload } from "../codec/payload.js";
+import type { Attributes } from "./attribute.js";
 import type { Recovery } from "./recovery.js";
 
 /**
@@ -37,6 +38,8 @@ export interface NewRun {
   readonly limits?: readonly NewLimit[];
   /** Set when the starting node leaves the work to others. */
   readonly deferred?: NewDeferral;
+  /** By which it is listed. */
+  readonly attributes?: Attributes;
 }
 
 export interface NewDeferral {

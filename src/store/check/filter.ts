@@ -1,8 +1,20 @@
 // Checks the filters, pages and ages of reads and removals.
 
+import { attributesOf } from "../../kernel/run/attribute.js";
 import { RUN_STATES } from "../../kernel/run/run-state.js";
 import type { RunFilter } from "../contract/run/runs.js";
-import { checkDelay, checkLimit, checkOneOf, checkText, checkUuid, integer, listOf, optional, shape } from "./value.js";
+import {
+  checkDelay,
+  checkLimit,
+  checkOneOf,
+  checkText,
+  checkUuid,
+  integer,
+  listOf,
+  optional,
+  ruled,
+  shape,
+} from "./value.js";
 
 const LONGEST_PAGE = 1000;
 /** The time in an id has 48 bits. */
@@ -17,6 +29,9 @@ export const checkFilter = shape<RunFilter>("filter", {
   from: optional(checkInstant),
   to: optional(checkInstant),
   owner: optional(checkUuid),
+  parent: optional(checkUuid),
+  keyPrefix: optional(checkText),
+  attributes: optional(ruled(attributesOf)),
   states: optional((path, states) => listOf("states", (_, state) => checkOneOf(path, state, RUN_STATES))(path, states)),
 });
 

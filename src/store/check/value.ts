@@ -88,10 +88,13 @@ export function among(known: readonly string[]): Check {
 }
 
 /** A rule of kernel/name.ts as an answer instead of a throw. */
-export function named(rule: NameCheck): Check {
-  return (path, name) => {
+export const named = (rule: NameCheck): Check => ruled(rule);
+
+/** Any rule that throws what it refuses. */
+export function ruled(rule: (value: unknown, path: string) => unknown): Check {
+  return (path, value) => {
     try {
-      rule(name, path);
+      rule(value, path);
       return null;
     } catch (error) {
       if (error instanceof HoldfastError) return error;

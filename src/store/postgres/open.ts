@@ -20,7 +20,7 @@ import { eventStore } from "./event/events.js";
 import { send, unread } from "./inbox/send-messages.js";
 import { wakeRuns } from "./inbox/wake-runs.js";
 import { peek } from "./journal/peek-journals.js";
-import { read } from "./journal/read-journal.js";
+import { lastSet, read } from "./journal/read-journal.js";
 import { leaseStore } from "./lease/leases.js";
 import { breakerStore } from "./limit/breakers.js";
 import { queueStore } from "./limit/queues.js";
@@ -76,7 +76,11 @@ export function openPostgres(
   const attending = attendedBy(db, attendees, world, retryForMs);
   const store: Store = {
     runs: runStore(db, groups, wakes),
-    journal: { read: (runId, page) => read(db, runId, page), peek: (wanted) => peek(db, wanted) },
+    journal: {
+      read: (runId, page) => read(db, runId, page),
+      peek: (wanted) => peek(db, wanted),
+      lastSet: (runId, name) => lastSet(db, runId, name),
+    },
     inbox: {
       send: async (messages, { tx } = {}) => {
         const answers = await send(db, messages, tx);

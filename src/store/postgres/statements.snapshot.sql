@@ -2105,55 +2105,6 @@ delete from "holdfast".timeouts o using mine m
 where o.generation = m.generation and o.token = m.token
 returning o.generation, o.token;
 
--- count_few_runs, troubled · run/list-runs.ts
--- Finds out whether few enough runs match to sort them.
-select count(*)::int as n
-from (
-  select
-  from "holdfast".claim_groups g
-  cross join lateral (
-    select
-    from "holdfast".runs r
-    where r.claim_group = g.id
-      and g.env = $1
-      and r.archived_at is null
-      and r.state in ('failed', 'dead')
-      and (
-        case
-          when r.archived_at is not null then 2
-          when r.state in ('failed', 'dead', 'quarantined') then 1
-          else 0 end
-      ) = 1
-      and r.ended_at is not null
-    limit 2001
-  ) r
-  limit 2001
-) x;
-
--- count_few_runs, archived · run/list-runs.ts
--- Finds out whether few enough runs match to sort them.
-select count(*)::int as n
-from (
-  select
-  from "holdfast".claim_groups g
-  cross join lateral (
-    select
-    from "holdfast".runs r
-    where r.claim_group = g.id
-      and g.env = $1
-      and r.archived_at is not null
-      and (
-        case
-          when r.archived_at is not null then 2
-          when r.state in ('failed', 'dead', 'quarantined') then 1
-          else 0 end
-      ) = 2
-      and r.ended_at is not null
-    limit 2001
-  ) r
-  limit 2001
-) x;
-
 -- count_runs, of all states · run/list-runs.ts
 -- Counts runs by state.
 select r.state, count(*)::int as n
@@ -2202,6 +2153,47 @@ select r.state, count(*)::int as n
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 where g.env = $1 and r.archived_at is not null
+group by 1;
+
+-- count_runs, with attributes · run/list-runs.ts
+-- Counts runs by state.
+select r.state, count(*)::int as n
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and r.archived_at is null
+  and exists (select from "holdfast".run_attributes a where a.run_id = r.id and a.name = $2 and a.value = $3)
+  and exists (select from "holdfast".run_attributes a where a.run_id = r.id and a.name = $4 and a.value = $5)
+group by 1;
+
+-- count_runs, with a key · run/list-runs.ts
+-- Counts runs by state.
+select r.state, count(*)::int as n
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and g.program = $2
+  and r.archived_at is null
+  and r.id = any (
+    array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+  )
+group by 1;
+
+-- count_runs, of a parent · run/list-runs.ts
+-- Counts runs by state.
+select r.state, count(*)::int as n
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and r.archived_at is null
+  and r.parent_id = $2::uuid
+  and r.id = any (
+    array (
+      select j.key::uuid
+      from "holdfast".journal j
+      where j.run_id = $2::uuid and j.kind in ('enqueue', 'task')
+    )
+  )
 group by 1;
 
 -- count_some_runs, of all states · view/views.ts
@@ -2291,6 +2283,79 @@ from (
     limit $2
   ) r
   limit $2
+) x;
+
+-- count_some_runs, with attributes · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and r.archived_at is null
+      and exists (
+        select
+        from "holdfast".run_attributes a
+        where a.run_id = r.id and a.name = $2 and a.value = $3
+      )
+      and exists (
+        select
+        from "holdfast".run_attributes a
+        where a.run_id = r.id and a.name = $4 and a.value = $5
+      )
+    limit $6
+  ) r
+  limit $6
+) x;
+
+-- count_some_runs, with a key · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and g.program = $2
+      and r.archived_at is null
+      and r.id = any (
+        array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+      )
+    limit $5
+  ) r
+  limit $5
+) x;
+
+-- count_some_runs, of a parent · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and r.archived_at is null
+      and r.parent_id = $2::uuid
+      and r.id = any (
+        array (
+          select j.key::uuid
+          from "holdfast".journal j
+          where j.run_id = $2::uuid and j.kind in ('enqueue', 'task')
+        )
+      )
+    limit $3
+  ) r
+  limit $3
 ) x;
 
 -- create_instances · machine/machine-sql.ts
@@ -2813,6 +2878,29 @@ select run_id, verdict, owner, epoch, crashes,
   ) as ready
 from ended_task, t;
 
+-- envs_with_runs · view/ends.ts
+-- Lists the envs that have runs.
+select distinct g.env
+from "holdfast".claim_groups g
+where exists (
+  select
+  from "holdfast".runs r
+  where r.claim_group = g.id
+    and r.ended_at is not null
+    and r.state in ('completed', 'failed', 'dead', 'cancelled', 'skipped', 'quarantined')
+)
+  or exists (select from "holdfast".runs r where r.claim_group = g.id and r.state = 'waiting')
+  or exists (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id and r.state in ('held', 'blocked', 'paused')
+  )
+  or g.id = any (
+    array (select r.claim_group from "holdfast".runs r where r.state in ('running', 'parked') limit 10000)
+  )
+order by 1
+limit 100;
+
 -- expire_deferred · run/deferred-runs.ts
 -- Cancels deferred runs that no node took in time.
 with t as materialized (select clock_timestamp() as now),
@@ -2975,6 +3063,13 @@ where r.state = 'running'
 order by r.id
 limit $5;
 
+-- find_run_of_key · key/run-keys.ts
+-- Finds the run that was started under a key.
+select r.id
+from "holdfast".run_keys k
+cross join lateral (select r.id from "holdfast".runs r where r.id = k.run_id limit 1) r
+where k.hash = $1;
+
 -- find_runs_with_tasks · task/leave-tasks.ts
 -- Finds the runs of a retry from the start whose tasks still work.
 select r.id
@@ -3025,7 +3120,7 @@ where env = $1 and key = $2 and epoch = $3 and finished_token = $4 and state = $
 with t as materialized (select clock_timestamp() as now),
 locked as materialized (
   select s.id
-  from unnest((select $31::uuid[]), (select $32::float8[])) as f (id, seen)
+  from unnest((select $34::uuid[]), (select $35::float8[])) as f (id, seen)
   cross join lateral (
     select s.id
     from "holdfast".schedules s
@@ -3038,7 +3133,7 @@ moved as (
   update "holdfast".schedules s
   set last_at = to_timestamp(f.last / 1000), next_at = to_timestamp(f.next / 1000)
   from unnest(
-    (select $31::uuid[]), (select $32::float8[]), (select $33::float8[]), (select $34::float8[])
+    (select $34::uuid[]), (select $35::float8[]), (select $36::float8[]), (select $37::float8[])
   ) as f(id, seen, last, next)
   where s.id = f.id
     and s.last_at = to_timestamp(f.seen / 1000)
@@ -3050,8 +3145,8 @@ tried as (
   insert into "holdfast".breaker_probes (env, program, opening, n, run_id, at)
   select p.env, p.program, p.opening, p.n, p.run_id, t.now
   from unnest(
-    (select $35::uuid[]), (select $36::uuid[]), (select $37::text[]), (select $38::text[]),
-      (select $39::text[]), (select $40::int[])
+    (select $38::uuid[]), (select $39::uuid[]), (select $40::text[]), (select $41::text[]),
+      (select $42::text[]), (select $43::int[])
   ) as p(run_id, schedule_id, env, program, opening, n),
     t
   where ((p.schedule_id in (select id from moved)) is not false)
@@ -3074,9 +3169,9 @@ k as (
   select key_hash, env, scope, key, id, payload_hash, lifetime, t.now + (key_ms) * interval '1 millisecond'
   from asked, t
   where (select r.id from "holdfast".runs r where r.id = asked.id limit 1) is null
-    and ((($30::uuid[])[asked.position + 1] in (select id from moved)) is not false)
+    and ((($33::uuid[])[asked.position + 1] in (select id from moved)) is not false)
     and (
-      not ((asked.id in (select unnest($35::uuid[]))) is not false)
+      not ((asked.id in (select unnest($38::uuid[]))) is not false)
         or ((asked.id in (select run_id from tried)) is not false)
     )
   order by key_hash, position
@@ -3116,6 +3211,12 @@ f as (
   select ($1::uuid[])[f.run], f.by, t.now + (($4::float8[])[f.run] + f.expires_ms) * interval '1 millisecond'
   from unnest((select $27::int[]), (select $28::text[]), (select $29::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
+),
+a as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  from unnest((select $30::int[]), (select $31::text[]), (select $32::text[])) as a (run, name, value)
+  where ((($1::uuid[])[a.run] in (select id from r)) is not false)
 ),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -3199,6 +3300,12 @@ f as (
   from unnest((select $24::int[]), (select $25::text[]), (select $26::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
 ),
+a as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  from unnest((select $27::int[]), (select $28::text[]), (select $29::text[])) as a (run, name, value)
+  where ((($1::uuid[])[a.run] in (select id from r)) is not false)
+),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select id, 1, 0, 'start', name, ticket, codec, data, t.now
@@ -3235,7 +3342,7 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -3247,6 +3354,11 @@ left join lateral (
   where f.run_id = r.id
   limit 1
 ) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
 left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
@@ -3281,7 +3393,7 @@ left join lateral (
       r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
       k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
       floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-      floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+      floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
     from "holdfast".runs r
     join "holdfast".claim_groups g on g.id = r.claim_group
     left join lateral (
@@ -3293,6 +3405,11 @@ left join lateral (
       where f.run_id = r.id
       limit 1
     ) f on true
+    left join lateral (
+      select json_object_agg(a.name, a.value::json) as attributes
+      from "holdfast".run_attributes a
+      where a.run_id = r.id
+    ) a on true
     left join lateral (
       select json_build_object(
         'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
@@ -3604,6 +3721,12 @@ f as (
   from unnest((select $24::int[]), (select $25::text[]), (select $26::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
 ),
+a as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  from unnest((select $27::int[]), (select $28::text[]), (select $29::text[])) as a (run, name, value)
+  where ((($1::uuid[])[a.run] in (select id from r)) is not false)
+),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select id, 1, 0, 'start', name, ticket, codec, data, t.now
@@ -3705,7 +3828,7 @@ select run_id
 from k;
 
 -- insert_limited_keyed_runs · run/insert-keyed-runs.ts
--- Inserts runs with keys of which some have limits or are deferred.
+-- Inserts runs with keys of which some have limits or attributes, or are deferred.
 with t as materialized (select clock_timestamp() as now),
 asked as materialized (
   select *
@@ -3760,6 +3883,12 @@ f as (
   from unnest((select $27::int[]), (select $28::text[]), (select $29::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
 ),
+a as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  from unnest((select $30::int[]), (select $31::text[]), (select $32::text[])) as a (run, name, value)
+  where ((($1::uuid[])[a.run] in (select id from r)) is not false)
+),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
@@ -3770,7 +3899,7 @@ select run_id
 from k;
 
 -- insert_limited_runs · run/insert-runs.ts
--- Inserts runs of which some have limits or are deferred.
+-- Inserts runs of which some have limits or attributes, or are deferred.
 with t as materialized (select clock_timestamp() as now),
 new as materialized (
   select *
@@ -3812,6 +3941,12 @@ f as (
   select ($1::uuid[])[f.run], f.by, t.now + (($4::float8[])[f.run] + f.expires_ms) * interval '1 millisecond'
   from unnest((select $20::int[]), (select $21::text[]), (select $22::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
+),
+a as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  from unnest((select $23::int[]), (select $24::text[]), (select $25::text[])) as a (run, name, value)
+  where ((($1::uuid[])[a.run] in (select id from r)) is not false)
 )
 insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
 select id, 1, 0, 'start', name, codec, data, t.now
@@ -3884,6 +4019,15 @@ from "holdfast".runs r
 join "holdfast".run_keys k on k.hash = r.key_hash and k.run_id = r.id
 where r.id = $1;
 
+-- last_set_entry · journal/read-journal.ts
+-- Reads the last value that a run shows under a name.
+select j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
+  floor(extract(epoch from j.at) * 1000)::float8 as at
+from "holdfast".journal j
+where j.run_id = $1 and j.name = $2 and j.kind = 'set'
+order by j.run_id, j.name, j.seq desc
+limit 1;
+
 -- leave_tasks · task/leave-tasks.ts
 -- Stops counting the tasks of runs that start again.
 with recursive tree(id, parent) as (
@@ -3910,6 +4054,19 @@ l as materialized (
 update "holdfast".runs r
 set counts = false
 where r.id = any (array (select id from l)) and r.counts and r.parent_id = any ($1::uuid[]);
+
+-- limits_of_runs · view/ends.ts
+-- Reads which limits runs wait for.
+select w.ord::int, l.key, g.env
+from unnest((select $1::uuid[])) with ordinality as w (id, ord)
+cross join lateral (select r.claim_group from "holdfast".runs r where r.id = w.id limit 1) r
+cross join lateral (
+  select l.key
+  from "holdfast".run_limits l
+  where l.run_id = w.id and l.state = 'waits'
+  limit 1
+) l
+cross join lateral (select g.env from "holdfast".claim_groups g where g.id = r.claim_group limit 1) g;
 
 -- list_audit, of an env · audit/audit.ts
 -- Lists a page of audit rows, the newest first.
@@ -3949,6 +4106,66 @@ select r.revision, d.env, d.kind, d.name, d.version, d.enabled, d.body, d.by,
 from r
 left join mine d on r.revision is distinct from $2
 order by d.kind collate "C", d.name collate "C";
+
+-- list_ended, from now on · view/ends.ts
+-- Lists runs in the order of their ends.
+with t as materialized (select clock_timestamp() as now)
+select (extract(epoch from t.now) * 1000000)::bigint as now_us, x.*
+from t
+left join lateral (
+  select x.*, (extract(epoch from x.ended_at) * 1000000)::bigint as us, g.program, g.queue, g.stack
+  from "holdfast".claim_groups g
+  cross join unnest(array[0, 1]) as part (n)
+  cross join lateral (
+    select r.id, r.state, r.parent_id, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = part.n
+      and r.ended_at is not null
+      and false
+    order by r.ended_at, r.id
+    limit $2
+  ) x
+  where g.env = $1
+  order by x.ended_at, x.id
+  limit $2
+) x on true
+order by x.ended_at, x.id;
+
+-- list_ended, the next page · view/ends.ts
+-- Lists runs in the order of their ends.
+with t as materialized (select clock_timestamp() as now)
+select (extract(epoch from t.now) * 1000000)::bigint as now_us, x.*
+from t
+left join lateral (
+  select x.*, (extract(epoch from x.ended_at) * 1000000)::bigint as us, g.program, g.queue, g.stack
+  from "holdfast".claim_groups g
+  cross join unnest(array[0, 1]) as part (n)
+  cross join lateral (
+    select r.id, r.state, r.parent_id, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = part.n
+      and r.ended_at is not null
+      and (r.ended_at, r.id) > (timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid)
+    order by r.ended_at, r.id
+    limit $2
+  ) x
+  where g.env = $1
+  order by x.ended_at, x.id
+  limit $2
+) x on true
+order by x.ended_at, x.id;
 
 -- list_instances, of an env · machine/machines.ts
 -- Lists a page of instances, the newest first.
@@ -4150,10 +4367,10 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from "holdfast".runs r
+  from (select * from "holdfast".runs r where true order by r.id desc limit 2000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
   order by r.id desc
@@ -4169,6 +4386,11 @@ left join lateral (
   where f.run_id = r.id
   limit 1
 ) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
 left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
@@ -4196,13 +4418,12 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from "holdfast".runs r
+  from (select * from "holdfast".runs r where true and r.id < $2::uuid order by r.id desc limit 2000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
-    and r.id < $2
   order by r.id desc
   limit $3
 ) r
@@ -4216,6 +4437,163 @@ left join lateral (
   where f.run_id = r.id
   limit 1
 ) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
+  select json_build_object(
+    'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+  ) as misfit
+  where r.misfits is not null
+) x on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
+  from "holdfast".reclaimed_claims k
+  where k.run_id = r.id
+) k
+order by r.id desc;
+
+-- list_runs, of a program that is rare · run/list-runs.ts
+-- Lists a page of runs, the newest first.
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from (
+  select *
+  from (
+    select x.*
+    from "holdfast".claim_groups g
+    cross join lateral (
+      (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'completed'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'failed'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'cancelled'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'skipped'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'dead'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'quarantined'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id and r.state in ('held', 'blocked', 'paused') and r.archived_at is null
+        order by r.id desc
+        limit $3
+      )
+      union all
+      select r.*
+      from "holdfast".runs r
+      where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is null
+    ) x
+    where g.env = $1 and g.program = $2
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'running'
+      and (
+        (
+          r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
+        ) is not false
+      )
+      and r.archived_at is null
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'parked'
+      and (
+        (
+          r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1 and g.program = $2)
+        ) is not false
+      )
+      and r.archived_at is null
+  ) r
+  order by r.id desc
+  limit $3
+) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object(
+    'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy', f.taken_by,
+      'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+  ) as deferred
+  from "holdfast".deferred_runs f
+  where f.run_id = r.id
+  limit 1
+) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
 left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
@@ -4243,7 +4621,7 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -4255,6 +4633,11 @@ left join lateral (
   where f.run_id = r.id
   limit 1
 ) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
 left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
@@ -4276,11 +4659,11 @@ where g.env = $1
   and r.id < $6::uuid
   and r.owner = $7::uuid
   and r.state = 'running'
-  and r.id < $8
+  and r.id < $8::uuid
 order by r.id desc
 limit $9;
 
--- list_runs, few troubled · run/list-runs.ts
+-- list_runs, troubled · run/list-runs.ts
 -- Lists a page of runs, the newest first.
 select r.id,
   json_build_object(
@@ -4294,8 +4677,43 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
-from "holdfast".runs r
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from (
+  select *
+  from (
+    select x.*
+    from "holdfast".claim_groups g
+    cross join lateral (
+      (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'failed'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+          and r.state in ('failed', 'dead')
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'dead'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+          and r.state in ('failed', 'dead')
+        order by r.id desc
+        limit $2
+      )
+    ) x
+    where g.env = $1
+  ) r
+  order by r.id desc
+  limit $2
+) r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
   select json_build_object(
@@ -4307,6 +4725,11 @@ left join lateral (
   limit 1
 ) f on true
 left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
   ) as misfit
@@ -4317,20 +4740,9 @@ cross join lateral (
   from "holdfast".reclaimed_claims k
   where k.run_id = r.id
 ) k
-where g.env = $1
-  and r.archived_at is null
-  and r.state in ('failed', 'dead')
-  and (
-    case
-      when r.archived_at is not null then 2
-      when r.state in ('failed', 'dead', 'quarantined') then 1
-      else 0 end
-  ) = 1
-  and r.ended_at is not null
-order by r.id desc
-limit $2;
+order by r.id desc;
 
--- list_runs, few archived · run/list-runs.ts
+-- list_runs, archived · run/list-runs.ts
 -- Lists a page of runs, the newest first.
 select r.id,
   json_build_object(
@@ -4344,7 +4756,230 @@ select r.id,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
   k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
-  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from (
+  select *
+  from (
+    select x.*
+    from "holdfast".claim_groups g
+    cross join lateral (
+      (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'completed'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'failed'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'cancelled'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'skipped'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'dead'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = 'quarantined'
+          and r.ended_at is not null
+          and (case when r.archived_at is null then 0 else 1 end) = 1
+          and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id and r.state in ('held', 'blocked', 'paused') and r.archived_at is not null
+        order by r.id desc
+        limit $2
+      )
+      union all
+      select r.*
+      from "holdfast".runs r
+      where r.claim_group = g.id and r.state = 'waiting' and r.archived_at is not null
+    ) x
+    where g.env = $1
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'running'
+      and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
+      and r.archived_at is not null
+    union all
+    select r.*
+    from "holdfast".runs r
+    where r.state = 'parked'
+      and ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
+      and r.archived_at is not null
+  ) r
+  order by r.id desc
+  limit $2
+) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object(
+    'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy', f.taken_by,
+      'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+  ) as deferred
+  from "holdfast".deferred_runs f
+  where f.run_id = r.id
+  limit 1
+) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
+  select json_build_object(
+    'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+  ) as misfit
+  where r.misfits is not null
+) x on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
+  from "holdfast".reclaimed_claims k
+  where k.run_id = r.id
+) k
+order by r.id desc;
+
+-- list_runs, by attributes · run/list-runs.ts
+-- Lists a page of runs, the newest first.
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from (
+  select *
+  from (
+    select x.*
+    from "holdfast".claim_groups g
+    cross join lateral (
+      (
+        select r.*
+        from "holdfast".run_attributes a
+        cross join lateral (
+          select *
+          from "holdfast".runs r
+          where r.id = a.run_id
+            and r.archived_at is null
+            and exists (
+              select
+              from "holdfast".run_attributes a
+              where a.run_id = r.id and a.name = $2 and a.value = $3
+            )
+            and exists (
+              select
+              from "holdfast".run_attributes a
+              where a.run_id = r.id and a.name = $4 and a.value = $5
+            )
+          limit 1
+        ) r
+        where a.claim_group = g.id and a.name = $2 and a.value = $3 and a.run_id < $6::uuid
+        order by a.run_id desc
+        limit $7
+      )
+    ) x
+    where g.env = $1
+  ) r
+  order by r.id desc
+  limit $7
+) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object(
+    'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy', f.taken_by,
+      'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+  ) as deferred
+  from "holdfast".deferred_runs f
+  where f.run_id = r.id
+  limit 1
+) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
+  select json_build_object(
+    'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+  ) as misfit
+  where r.misfits is not null
+) x on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
+  from "holdfast".reclaimed_claims k
+  where k.run_id = r.id
+) k
+order by r.id desc;
+
+-- list_runs, by key · run/list-runs.ts
+-- Lists a page of runs, the newest first.
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from "holdfast".runs r
 join "holdfast".claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -4357,6 +4992,11 @@ left join lateral (
   limit 1
 ) f on true
 left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
   select json_build_object(
     'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
   ) as misfit
@@ -4368,16 +5008,13 @@ cross join lateral (
   where k.run_id = r.id
 ) k
 where g.env = $1
-  and r.archived_at is not null
-  and (
-    case
-      when r.archived_at is not null then 2
-      when r.state in ('failed', 'dead', 'quarantined') then 1
-      else 0 end
-  ) = 2
-  and r.ended_at is not null
+  and g.program = $2
+  and r.archived_at is null
+  and r.id = any (
+    array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+  )
 order by r.id desc
-limit $2;
+limit $5;
 
 -- list_schedules · schedule/schedules.ts
 -- Lists the schedules of an env.
@@ -4991,6 +5628,7 @@ taken as (delete from "holdfast".reclaimed_claims k where k.run_id = any (array 
 deferred as (delete from "holdfast".deferred_runs f where f.run_id = any (array (select id from gone))),
 needs as (delete from "holdfast".run_needs n where n.need_id = any (array (select id from gone))),
 misfits as (delete from "holdfast".misfit_runs m where m.run_id = any (array (select id from gone))),
+attributes as (delete from "holdfast".run_attributes a where a.run_id = any (array (select id from gone))),
 limits as (delete from "holdfast".run_limits l where l.run_id = any (array (select id from gone))),
 past as materialized (
   select r.key
@@ -7468,6 +8106,33 @@ from unnest(
     (select $6::text[]), (select $7::text[]), (select $8::text[]), (select $9::float8[])
 ) with ordinality as w (ord, id, generation, instance, claim_group, name, codec, data, delay_ms, n)
 order by w.n;
+
+-- set_run_attributes · run/run-attributes.ts
+-- Sets and removes attributes of a run.
+with r as materialized (select id, claim_group from "holdfast".runs where id = $1),
+given as materialized (select * from unnest((select $2::text[]), (select $3::text[])) as g (name, value)),
+fits as materialized (
+  select 8 >= (select count(*) from given where value is not null) + (
+    select count(*)
+    from "holdfast".run_attributes a
+    where a.run_id = $1 and a.name <> all ($2)
+  ) as fits
+),
+removed as (
+  delete from "holdfast".run_attributes a
+  where a.run_id = $1
+    and a.name = any (array (select name from given where value is null))
+    and (select fits from fits)
+),
+put as (
+  insert into "holdfast".run_attributes (run_id, name, value, claim_group)
+  select r.id, g.name, g.value, r.claim_group
+  from r, given g
+  where g.value is not null and (select fits from fits)
+  on conflict (run_id, name) do update set value = excluded.value
+)
+select fits
+from fits, r;
 
 -- settle_debounced · event/settle-debounced.ts
 -- Decides what a claimed run that gathers events does: begin, wait or merge.

@@ -29,6 +29,7 @@ import { loneNodeCases } from "./node/lone-nodes.js";
 import { deferredCases, modeCases } from "./node/modes.js";
 import { nodeCases } from "./node/nodes.js";
 import { presenceCases } from "./node/presence.js";
+import { attributeCases } from "./run/attributes.js";
 import { cancelCases } from "./run/cancel.js";
 import { generationCases } from "./run/generations.js";
 import { insertCases } from "./run/insert.js";
@@ -74,6 +75,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...definitionCases,
   ...machineCases,
   ...listCases,
+  ...attributeCases,
   ...retentionCases,
   ...leaseCases,
   ...timeoutCases,

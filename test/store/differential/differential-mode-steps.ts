@@ -52,9 +52,30 @@ export class ModeSteps {
     };
     return this.#dice.pick<Step>([
       [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
+      [
+        4,
+        step("setAttributes", (store) =>
+          store.runs.setAttributes({ runId: this.#drawn.runId(), attributes: this.#attributes() }),
+        ),
+      ],
+      [
+        1,
+        step("findKey", (store) =>
+          store.runs.findKey(
+            this.#dice.chance(0.8) && keyed.length > 0
+              ? this.#dice.one(keyed)
+              : { env: "test", scope: "s", key: "none" },
+          ),
+        ),
+      ],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);
+  }
+
+  #attributes(): Record<string, string | number | null> {
+    const names = this.#dice.many(0, 5, () => this.#dice.one(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]));
+    return Object.fromEntries(names.map((name) => [name, this.#dice.one(["eu", "us", 1, 1, null])]));
   }
 
   mode(): Step {

@@ -134,7 +134,8 @@ export class Steps {
     };
     // By its id and not by another draw: the histories stay what they were.
     const recovery = RECOVERIES[Number.parseInt(run.id.at(-1)!, 16) % 8];
-    if (!this.#dice.chance(0.05)) return recovery ? { ...run, recovery } : run;
+    const attributes = Number.parseInt(run.id.at(-2)!, 16) < 4 ? { a: "eu", b: 1 } : null;
+    if (!this.#dice.chance(0.05)) return { ...run, ...(recovery && { recovery }), ...(attributes && { attributes }) };
     return this.#dice.one<NewRun>([
       { ...run, input: { codec: "json", data: "\0" } },
       { ...run, id: "not-a-uuid" },
@@ -353,6 +354,9 @@ export class Steps {
       ...(this.#dice.chance(0.3) ? { states: this.#dice.many(0, 3, () => this.#dice.one(RUN_STATES)) } : {}),
       ...(this.#dice.chance(0.2) ? { stack: "blue" } : {}),
       ...(this.#dice.chance(0.2) ? { queue: "a", program: "a" } : {}),
+      ...(this.#dice.chance(0.2) ? { attributes: { a: "eu" } } : {}),
+      ...(this.#dice.chance(0.1) ? { parent: runId } : {}),
+      ...(this.#dice.chance(0.1) ? { keyPrefix: "k" } : {}),
       archived: this.#dice.chance(0.2),
     };
     const page = {
@@ -371,6 +375,7 @@ export class Steps {
       [1, step("count", (store) => store.runs.count(filter))],
       [3, step("journal.peek", (store) => store.journal.peek(peeked))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
+      [2, step("journal.lastSet", (store) => store.journal.lastSet(runId, "status"))],
       [3, step("inbox.unread", (store) => store.inbox.unread(told))],
     ]);
   }

@@ -33,6 +33,7 @@ export function viewCalls(both: BothStores, i: number): [name: string, call: Cal
   const owner = runs.find((run) => run.owner !== null)?.owner ?? both.unknownId;
   const perEnv = ENVS.flatMap((env): [string, Call][] => [
     ["views.count", (store) => store.views.count({ env }, 5)],
+    ["views.ended", (store) => store.views.ended({ env, limit: 7, after: `0/${both.unknownId}` })],
     ["views.count", (store) => store.views.count({ env, states: ["failed", "waiting"] }, 2)],
     ["list held", (store) => store.runs.list({ env, owner }, { limit: 100 })],
     ["views.questions", (store) => pages((after) => store.views.questions(place(env, after)))],
@@ -44,6 +45,8 @@ export function viewCalls(both: BothStores, i: number): [name: string, call: Cal
     ["audit.list", (store) => store.audit.list({ env, by: "ann" }, { limit: 3 })],
   ]);
   return [
+    ["views.waitsFor", (store) => store.views.waitsFor([...some, "no id", both.unknownId])],
+    ["views.envs", (store) => store.views.envs()],
     ["views.runs", (store) => store.views.runs([...some, "no id", both.unknownId])],
     ["views.outline", (store) => store.views.outline([...requests, { runId: "no id", limit: 1 }])],
     ...perEnv,

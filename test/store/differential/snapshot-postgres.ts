@@ -97,6 +97,7 @@ const READS = [
       from {s}.deferred_runs f where f.run_id = r.id) as deferred
    , (select json_build_object('builds', r.misfits, 'wanted', (select wanted from {s}.misfit_runs m where m.run_id = r.id))
       where r.misfits is not null) as misfit
+   , (select json_object_agg(a.name, a.value::json) from {s}.run_attributes a where a.run_id = r.id) as attributes
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,

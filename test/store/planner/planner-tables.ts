@@ -32,7 +32,8 @@ import { sendMessages } from "../../../src/store/postgres/inbox/send-messages.js
 import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
 import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
-import { readJournal } from "../../../src/store/postgres/journal/read-journal.js";
+import { lastSetEntry, readJournal } from "../../../src/store/postgres/journal/read-journal.js";
+import { findRunOfKey } from "../../../src/store/postgres/key/run-keys.js";
 import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
 import { housekeepingRound } from "../../../src/store/postgres/node/housekeep.js";
 import { endClaims, reclaimClaimsOf } from "../../../src/store/postgres/node/nodes.js";
@@ -55,6 +56,7 @@ import { nextDue } from "../../../src/store/postgres/run/next-due.js";
 import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
 import { retryRuns } from "../../../src/store/postgres/run/retry-runs.js";
 import { reviewDue, reviewFor } from "../../../src/store/postgres/run/review-misfits.js";
+import { setRunAttributes } from "../../../src/store/postgres/run/run-attributes.js";
 import { stopProgress } from "../../../src/store/postgres/run/stop-requests.js";
 import { fireColumns, fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
 import { dueSchedules } from "../../../src/store/postgres/schedule/schedules.js";
@@ -126,6 +128,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.misfit_runs (run_id, env, claim_group, look_at)
     select md5('parked' || n)::uuid, 'test', 1 + n % 4, now() + case when n <= ${HELD} then interval '-1 hour' else interval '1 hour' end
     from generate_series(1, 20000) n`);
+  await pool.query(`insert into ${s}.run_attributes (run_id, name, value, claim_group)
+    select md5('ended' || n)::uuid, 'region', '"eu"', 1 + n % 4 from generate_series(1, 20000) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
   await fillMachines(pool, s);
@@ -180,7 +184,7 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.reclaimed_claims, ${s}.misfit_runs,
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.reclaimed_claims, ${s}.misfit_runs, ${s}.run_attributes,
     ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
@@ -283,6 +287,9 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       nulls,
     ]),
     hot(readJournal, [held[0], 0, null]),
+    hot(findRunOfKey, [held[0]]),
+    hot(lastSetEntry, [held[0], "status"]),
+    hot(setRunAttributes, [held[0], ["region", "cents"], [null, "1"]]),
     ...(await eventStatements(batch, held[0]!)),
     ...(await machineStatements(pool, ONE_GROUP, batch)),
     hot(expiredTimeouts, ["test", "order", batch]),

@@ -29,6 +29,7 @@ function recoveryOperations(): Operation[] {
 function deferredOperations(): Operation[] {
   const [late, early] = [newRun({ group: ownGroup() }), newRun({ group: ownGroup(), key: key() })];
   const deferred = { by: "host-1", expiresInMs: 0 };
+  const marked = newRun({ group: ownGroup() });
   return [
     {
       name: "insert a deferred run",
@@ -44,6 +45,14 @@ function deferredOperations(): Operation[] {
       prepare: async (store) => {
         await store.runs.groupIds([early.group]);
         return () => store.runs.insert([{ ...early, deferred }]);
+      },
+    },
+    {
+      name: "setAttributes",
+      statement: "set_run_attributes",
+      prepare: async (store) => {
+        await store.runs.insert([{ ...marked, attributes: { region: "eu", cents: 1 } }]);
+        return () => store.runs.setAttributes({ runId: marked.id, attributes: { region: null, cents: 2 } });
       },
     },
     {

@@ -3,7 +3,7 @@
 import { isUuid } from "../../../kernel/id.js";
 import type { JournalStore } from "../../contract/journal/journal.js";
 import { MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
-import { checkSeq, checkUuid, shape, whole } from "../value.js";
+import { checkSeq, checkText, checkUuid, shape, whole } from "../value.js";
 
 const checkPart = shape<{ after?: number; limit?: number }>("part", {
   after: (path, value) => (value === undefined ? null : checkSeq(path, value)),
@@ -14,6 +14,11 @@ export const JOURNAL_OPERATIONS = {
   read: {
     ...READS,
     check: (_runId, part = {}) => checkPart("", part),
+    absent: { when: (runId) => !isUuid(runId), answer: null },
+  },
+  lastSet: {
+    ...READS,
+    check: (_runId, name) => checkText("name", name),
     absent: { when: (runId) => !isUuid(runId), answer: null },
   },
   peek: {

@@ -3,7 +3,9 @@
 import { InvalidInput } from "../../../kernel/error.js";
 import { isUuid } from "../../../kernel/id.js";
 import { envName, nodeName, stackName } from "../../../kernel/name.js";
+import { attributeChangesOf } from "../../../kernel/run/attribute.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
+import type { AttributeChange, RunAttributes } from "../../contract/run/attributes.js";
 import type { RunDeferrals, StackQuery } from "../../contract/run/deferrals.js";
 import type { MisfitReview, RunMisfits } from "../../contract/run/misfits.js";
 import type { RunRecords } from "../../contract/run/records.js";
@@ -39,6 +41,12 @@ const eachRun: Each<NewRun, InsertAnswer> = {
   refused: (run, error) => ({ outcome: "refused", runId: idOf(run), error }),
 };
 
+const checkFindKey = v.shape<{ env: string; scope: string; key: string }>("key", {
+  env: v.checkText,
+  scope: v.checkText,
+  key: v.checkText,
+});
+
 const starts = {
   groupIds: {
     ...CHANGES,
@@ -52,6 +60,7 @@ const starts = {
     each: eachRun,
     batch: { ...MOST_AT_ONCE, sizeOf: runSize, gathers: true },
   },
+  findKey: { ...READS, check: v.whole(checkFindKey) },
   keyOf: { ...READS, absent: { when: noSuchId, answer: null } },
 } satisfies OperationsOf<RunStarts>;
 
@@ -86,6 +95,16 @@ const deferrals = {
   unservedGroups: { ...READS, check: checkStackQuery },
 } satisfies OperationsOf<RunDeferrals>;
 
+const attributes = {
+  setAttributes: {
+    ...CHANGES,
+    changes: "the search attributes of a run",
+    tx: true,
+    check: (change) => v.shape<AttributeChange>("change", { attributes: v.ruled(attributeChangesOf) })("", change),
+    absent: { when: ({ runId }) => noSuchId(runId), answer: { outcome: "unknown" } },
+  },
+} satisfies OperationsOf<RunAttributes>;
+
 const records = {
   get: { ...READS, absent: { when: noSuchId, answer: null } },
   glance: { ...READS, each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => null } },
@@ -114,7 +133,7 @@ const misfits = {
   },
 } satisfies OperationsOf<RunMisfits>;
 
-export const RUN_OPERATIONS = { ...starts, ...stops, ...deferrals, ...records, ...retries, ...misfits };
+export const RUN_OPERATIONS = { ...starts, ...stops, ...deferrals, ...attributes, ...records, ...retries, ...misfits };
 
 function checkRetry(options: RetryCall): v.Problem {
   const check = v.shape<RetryCall>("options", {

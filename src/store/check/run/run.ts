@@ -1,6 +1,7 @@
 // Checks whether a run can be stored; an invalid one is refused alone, the others of its batch are stored.
 
 import * as names from "../../../kernel/name.js";
+import { attributesOf } from "../../../kernel/run/attribute.js";
 import type { NewDeferral, NewKey, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { RECOVERIES } from "../../../kernel/run/recovery.js";
 import { checkLimits } from "../limit/limits.js";
@@ -18,6 +19,8 @@ export const checkGroup = v.shape<RunGroup>("group", {
   version: v.optional(v.named(names.versionName)),
 });
 
+export const checkAttributes = v.ruled(attributesOf);
+
 const checkId = v.shape<NewRun>("run", { id: v.checkUuid });
 const checkMore = v.shape<NewRun>("run", {
   priority: v.integer(PRIORITY_MIN),
@@ -30,6 +33,7 @@ const checkMore = v.shape<NewRun>("run", {
   deferred: v.optional(
     v.shape<NewDeferral>("deferred", { by: v.named(names.nodeName), expiresInMs: v.optional(v.checkDelay) }),
   ),
+  attributes: v.optional(checkAttributes),
 });
 
 const checkKey = v.shape<NewKey>("key", {

@@ -46,5 +46,8 @@ export const VIEW_OPERATIONS = {
     ...READS,
     check: (request) => checkRequest(request) ?? checkOneOf("state", request.state, ["pending", "dead"]),
   },
+  waitsFor: READS,
+  envs: READS,
+  ended: { ...READS, check: checkRequest },
   limits: { ...READS, check: checkRequest },
 } satisfies OperationsOf<ViewStore>;

@@ -54,6 +54,9 @@ export interface JournalStore {
 
   /** Single entries of many runs, in the order asked for; null when there is no such run. */
   peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]>;
+
+  /** The last entry of kind `set` with this name, of any generation; null when there is none. */
+  lastSet(runId: string, name: string): Promise<JournalEntry | null>;
 }
 
 /** An entry of the journal is missing. Nothing is guessed and nothing executed: the run ends dead, for a person to examine. */

@@ -1,5 +1,6 @@
 // Reading runs, and removing those that ended long ago.
 
+import type { Attributes } from "../../../kernel/run/attribute.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { JournalEntry } from "../journal/journal.js";
@@ -29,6 +30,8 @@ export interface RunRecord {
   readonly recoveredFrom: string | null;
   /** Not null: it was started by a node that leaves the work to other nodes. */
   readonly deferred: Deferral | null;
+  /** Null: it has none. */
+  readonly attributes: Attributes | null;
   /** Not null: code that was tried in this generation does not fit its journal. */
   readonly misfit: Misfit | null;
   /** Tasks that it waits for: its needs, or, once it has started some, its own. */
@@ -62,6 +65,12 @@ export interface RunFilter {
   readonly to?: number;
   /** Held by this incarnation. */
   readonly owner?: string;
+  /** Started by this run: its children and tasks. */
+  readonly parent?: string;
+  /** Started under a key that begins with this. */
+  readonly keyPrefix?: string;
+  /** With all of these attributes. */
+  readonly attributes?: Attributes;
 }
 
 export interface RunPage {

@@ -6,6 +6,7 @@ import type { RunCommits } from "../claim/commits.js";
 import type { RunRecovery } from "../claim/recovery.js";
 import type { RunLimits } from "../limit/limits.js";
 import type { RunTasks } from "../task/tasks.js";
+import type { RunAttributes } from "./attributes.js";
 import type { RunDeferrals } from "./deferrals.js";
 import type { RunMisfits } from "./misfits.js";
 import type { RunRecords } from "./records.js";
@@ -18,6 +19,7 @@ export type { Commit, CommitAnswer } from "../claim/commits.js";
 export type { Reclaimed } from "../claim/recovery.js";
 export type { Admission, DeclarationConflict, DeclaredProgram } from "../limit/limits.js";
 export type { Reconciled } from "../task/tasks.js";
+export type { AttributeAnswer, AttributeChange } from "./attributes.js";
 export type { Deferral, ExpiredRun, StackQuery } from "./deferrals.js";
 export { DEFERRED_EXPIRED } from "./deferrals.js";
 export type { RunFilter, RunGlance, RunPage, RunRecord } from "./records.js";
@@ -31,6 +33,7 @@ export interface RunStore
     RunStops,
     RunTasks,
     RunDeferrals,
+    RunAttributes,
     RunRecords,
     RunLimits,
     RunRecovery,

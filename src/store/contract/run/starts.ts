@@ -17,6 +17,9 @@ export interface RunStarts {
   /** With a transaction: only INSERTs, visible when the caller commits. Answers are in the order of the runs. */
   insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
 
+  /** The run that was started last under this key, also when the key is free again; null: none, or it was pruned. */
+  findKey(key: { readonly env: string; readonly scope: string; readonly key: string }): Promise<string | null>;
+
   /** The dedupe key a run was started under; null: none, or it is free again. */
   keyOf(runId: string): Promise<{ readonly scope: string; readonly key: string } | null>;
 }

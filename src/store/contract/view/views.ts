@@ -1,6 +1,6 @@
 // Views: what people look at, over many runs, leases and timers at once. They read only, and every answer is bounded.
 
-import type { RunState } from "../../../kernel/run/run-state.js";
+import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
 import type { Holder, TakenBackAs } from "../claim/claims.js";
 import type { JournalEntry } from "../journal/journal.js";
 import type { LeaseRecord } from "../lease/leases.js";
@@ -66,12 +66,33 @@ export interface LimitLine {
   readonly waiting: number;
 }
 
+export const MOST_ENVS = 100;
+
 export const MOST_IN_LINE = 1_000;
 
 export interface TimerView extends Omit<TimerRecord, "payload"> {
   readonly machine: string;
   /** The id of the instance. */
   readonly instance: string;
+}
+
+/** A run that ended or was quarantined. */
+export interface EndedRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly queue: string;
+  readonly stack: string | null;
+  readonly parentId: string | null;
+  readonly state: EndedState | "quarantined";
+  readonly at: number;
+  /** Its place in the order of ends: the `after` of what follows. */
+  readonly place: string;
+}
+
+/** `next` is where to continue, also when nothing has ended since. */
+export interface EndedPage {
+  readonly rows: readonly EndedRun[];
+  readonly next: string;
 }
 
 /** `next` is the `after` of the following page; null at the end. */
@@ -108,6 +129,18 @@ export interface ViewStore {
 
   /** Timers of instances by the time of their next attempt. */
   timers(request: ViewRequest & { readonly state: "pending" | "dead" }): Promise<ViewPage<TimerView>>;
+
+  /** The key of the limit that each of these runs waits for, without the env; null: it waits for none. In the order asked for. */
+  waitsFor(runIds: readonly string[]): Promise<readonly (string | null)[]>;
+
+  /** The envs that have runs, by name: at most `MOST_ENVS`. */
+  envs(): Promise<readonly string[]>;
+
+  /**
+   * Runs of an env in the order of their ends, from a place on; without one, from now on. A run is listed by the time at which its
+   * end was written: one that is committed late may be listed before others that were read already.
+   */
+  ended(request: ViewRequest): Promise<EndedPage>;
 
   /** Limits that runs hold or wait for, by key. */
   limits(request: ViewRequest): Promise<ViewPage<LimitLine>>;

@@ -19,8 +19,18 @@ import type { Tables } from "../table/tables.js";
 export function memoryJournal(tables: Tables): JournalStore {
   return {
     read: async (runId, options) => readJournal(tables, runId, options),
+    lastSet: async (runId, name) => lastSet(tables, runId, name),
     peek: async (wanted) => wanted.map((one) => peek(tables, one)),
   };
+}
+
+function lastSet(tables: Tables, runId: string, name: string): JournalEntry | null {
+  const log = [...(tables.journal.get(runId)?.values() ?? [])];
+  const last = log
+    .filter((entry) => entry.kind === "set" && entry.name === name)
+    .sort((a, b) => a.seq - b.seq)
+    .at(-1);
+  return last ? journalEntry(last) : null;
 }
 
 export function peek(tables: Tables, { runId, what }: Peek): Peeked | null {

@@ -7,6 +7,7 @@ import type { LimitRow, RunRow } from "../table/rows.js";
 import { indexRun, type Tables } from "../table/tables.js";
 import { noteDeferral } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
+import { noteAttributes } from "./run-attributes.js";
 
 /** `position`: one microsecond each, so that the runs of a batch are claimed in its order. */
 export interface InsertPlace {
@@ -64,6 +65,7 @@ export function addRun(
   tables.runs.set(row.id, row);
   indexRun(tables, row);
   noteDeferral(tables, run, nowUs);
+  noteAttributes(tables, run);
   if (limited) tables.limits.set(row.id, limitsOf(row, run.limits!));
 }
 

@@ -30,6 +30,7 @@ function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.inbox.delete(row.id);
     tables.limits.delete(row.id);
     tables.deferred.delete(row.id);
+    tables.attributes.delete(row.id);
     tables.takenClaims.delete(row.id);
     tables.misfits.delete(row.id);
     tables.needs.delete(row.id);

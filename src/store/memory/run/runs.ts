@@ -11,7 +11,7 @@ import { wakeParked } from "../inbox/wake-parked.js";
 import { glance } from "../journal/read-journal.js";
 import { declarePrograms } from "../limit/declare-programs.js";
 import type { Wakes } from "../node/wakes.js";
-import { compareText } from "../table/names.js";
+import { compareText, joinKey } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy, transactionOver } from "../table/transaction.js";
 import { reconcileTasks } from "../task/reconcile-tasks.js";
@@ -23,6 +23,7 @@ import { reviewMisfits } from "./misfits.js";
 import { pauseRun, resumeRun } from "./pause-run.js";
 import { memoryRetention } from "./retain-runs.js";
 import { busyRuns, leaveTasks, retryRuns } from "./retry-runs.js";
+import { setAttributes } from "./run-attributes.js";
 import { stopProgress } from "./stop-requests.js";
 
 export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
@@ -66,7 +67,12 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     },
     reviewMisfits: async (review) => wakes.after(reviewMisfits(tables, review)),
     unservedGroups: async (query) => unservedGroups(tables, query),
+    findKey: async ({ env, scope, key }) => {
+      const runId = tables.keys.get(joinKey(env, scope, key))?.runId;
+      return runId !== undefined && tables.runs.has(runId) ? runId : null;
+    },
     keyOf: async (runId) => keyOf(tables, runId),
+    setAttributes: async (change, { tx } = {}) => setAttributes(tablesSeenBy(tables, tx), change),
     ...stopOperations(tables, wakes),
     reconcile: async (scope) => wakes.after(reconcileTasks(tables, scope)),
     ...memoryRecords(tables),

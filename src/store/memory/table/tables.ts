@@ -1,5 +1,6 @@
 // The maps of the memory store: the counterparts of PostgreSQL's tables and partial indexes.
 
+import type { Attributes } from "../../../kernel/run/attribute.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { World } from "../../../kernel/world.js";
 import type { Subscription } from "../../contract/event/events.js";
@@ -92,6 +93,8 @@ export function newTables(world: World) {
     keptModes: new Map<string, KeptModeRow>(),
     /** By run. */
     deferred: new Map<string, DeferredRow>(),
+    /** By run. Replaced, not changed. */
+    attributes: new Map<string, Attributes>(),
     /** By env, kind and name. */
     definitions: new Map<string, DefinitionRow>(),
     /** By env, kind, name and version. */

@@ -36,6 +36,7 @@ function layersOver(base: Tables) {
     limits: new LayeredMap(base.limits),
     probes: new LayeredMap(base.probes),
     deferred: new LayeredMap(base.deferred),
+    attributes: new LayeredMap(base.attributes),
     timeouts: new LayeredMap(base.timeouts),
     instances: new LayeredMap(base.instances),
     instanceEvents: new LayeredMap(base.instanceEvents),
@@ -97,6 +98,7 @@ class MemoryTransaction implements Transaction {
   #merge(messages: readonly MessageRow[]): void {
     const base = this.#base;
     const { keys, probes, timeouts, instances, instanceEvents, timers, runs, journal, deferred, limits } = this.#layers;
+    this.#layers.attributes.mergeInto(base.attributes);
     keys.mergeInto(base.keys);
     probes.mergeInto(base.probes);
     timeouts.mergeInto(base.timeouts);

@@ -4,9 +4,13 @@ import { omit } from "../../../kernel/omit.js";
 import type { RunFilter } from "../../contract/run/records.js";
 import {
   type Counted,
+  type EndedPage,
+  type EndedRun,
   type LimitLine,
+  MOST_ENVS,
   MOST_IN_LINE,
   type TimerView,
+  type ViewRequest,
   type ViewStore,
 } from "../../contract/view/views.js";
 import { leaseRecord } from "../lease/leases.js";
@@ -34,12 +38,47 @@ export function memoryViews(tables: Tables): ViewStore {
       return pageAfter(rows, request);
     },
     timers: async ({ state, ...request }) => pageAfter(timers(tables, request.env, state), request),
+    waitsFor: async (runIds) => runIds.map((runId) => waitsFor(tables, runId)),
+    envs: async () =>
+      [...new Set([...tables.runs.values()].map(({ group }) => group.env))].sort(compareText).slice(0, MOST_ENVS),
+    ended: async (request) => ended(tables, request),
     limits: async (request) => pageAfter(limits(tables, request.env), request),
   };
 }
 
+function waitsFor(tables: Tables, runId: string): string | null {
+  const env = tables.runs.get(runId)?.group.env;
+  const stage = tables.limits.get(runId)?.find(({ state }) => state === "waits");
+  return env === undefined || !stage ? null : stage.key.slice(env.length + 1);
+}
+
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+function ended(tables: Tables, { env, limit, after }: ViewRequest): EndedPage {
+  if (after === undefined) return { rows: [], next: `${tables.nowUs()}/${FIRST_ID}` };
+  const [fromUs, fromId] = after.split("/") as [string, string];
+  const behind = (atUs: number, id: string) =>
+    atUs > Number(fromUs) || (atUs === Number(fromUs) && compareText(id, fromId) > 0);
+  const rows = [...tables.runs.values()]
+    .flatMap((row) => (row.endedAtUs === null || row.archivedAtUs !== null ? [] : [{ row, atUs: row.endedAtUs }]))
+    .filter(({ row, atUs }) => row.group.env === env && behind(atUs, row.id))
+    .sort((a, b) => a.atUs - b.atUs || compareText(a.row.id, b.row.id))
+    .slice(0, limit)
+    .map(({ row, atUs }): EndedRun => {
+      const { program, queue, stack } = row.group;
+      const facts = { runId: row.id, program, queue, stack, parentId: row.parentId };
+      return {
+        ...facts,
+        state: row.state as EndedRun["state"],
+        at: Math.floor(toMs(atUs)),
+        place: `${atUs}/${row.id}`,
+      };
+    });
+  return { rows, next: rows.at(-1)?.place ?? after };
+}
+
 function count(tables: Tables, filter: RunFilter, most: number): Counted {
-  const n = [...tables.runs.values()].filter((row) => matches(row, filter)).length;
+  const n = [...tables.runs.values()].filter((row) => matches(tables, row, filter)).length;
   return { n: Math.min(n, most), atLeast: n > most };
 }
 

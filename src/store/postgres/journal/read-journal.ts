@@ -23,6 +23,19 @@ from r left join lateral (
 order by j.seq`,
 );
 
+export const lastSetEntry = statement(
+  "last_set_entry",
+  "Reads the last value that a run shows under a name.",
+  ({ schema: s }) => `
+select ${ENTRY_COLUMNS} from ${s}.journal j
+where j.run_id = $1 and j.name = $2 and j.kind = 'set' order by j.run_id, j.name, j.seq desc limit 1`,
+);
+
+export async function lastSet(db: Database, runId: string, name: string): Promise<JournalEntry | null> {
+  const [row] = await db.run<EntryRow>(lastSetEntry, [runId, name]);
+  return row ? entryOf(row) : null;
+}
+
 interface Row extends EntryRow {
   run_seq: string;
   base_seq: string;

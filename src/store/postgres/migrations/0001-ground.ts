@@ -2,6 +2,7 @@
 // events are in files of their own.
 
 import type { Dialect } from "../connection/dialect.js";
+import { attributes } from "./0001-attributes.js";
 import { audit } from "./0001-audit.js";
 import { claims } from "./0001-claims.js";
 import { cleanup } from "./0001-cleanup.js";
@@ -35,6 +36,7 @@ export const ground = {
       machines,
       cleanup,
       audit,
+      attributes,
     ]
       .map((part) => part(dialect))
       .join(""),
@@ -115,6 +117,11 @@ create index runs_parked on ${s}.runs (wake_at) where state = 'parked';
 create index runs_ended on ${s}.runs (claim_group,
   (case when archived_at is not null then 2 when state in ('failed', 'dead', 'quarantined') then 1 else 0 end),
   ended_at, id) where ended_at is not null;
+
+-- Lists of ended runs, the newest first, and of those that wait for no node: a plain run enters the first once, and not the second.
+create index runs_history on ${s}.runs (claim_group, state, (case when archived_at is null then 0 else 1 end), id)
+  where ended_at is not null;
+create index runs_kept on ${s}.runs (claim_group, id) where state in ('held', 'blocked', 'paused');
 
 create function ${s}.refuse_illegal_move() returns trigger language plpgsql set search_path = pg_catalog as $$
 begin

@@ -9,10 +9,8 @@ import { DataRefused } from "../connection/errors.js";
 import { interval } from "../connection/instant.js";
 import { oneOf, rowset } from "../connection/rowset.js";
 import { freeKeys, holdersOf, KEY, type KeyedRun } from "../key/run-keys.js";
-import { LIMITS } from "../limit/limit-columns.js";
-import { DEFERRALS } from "./deferred-runs.js";
 import { intoJournal, intoRuns, type PlacedRun, type Places, placed, RUN, UNIQUE_VIOLATION } from "./insert-runs.js";
-import { hasMore, LIMITED, limitColumnsOf, limitParts } from "./limited-runs.js";
+import { afterLimitParts, hasMore, LIMITED, limitColumnsOf, limitParts } from "./limited-runs.js";
 
 export const KEYED_RUNS = rowset<PlacedRun<KeyedRun>>()({ ...RUN, ...KEY });
 export const LIMITED_KEYED_RUNS = rowset<PlacedRun<KeyedRun>>()({ ...RUN, ...KEY, ...LIMITED });
@@ -48,7 +46,7 @@ export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptio
 };
 
 /** The first parameter after those of `keyedParts` with limits. */
-export const AFTER_LIMITED_KEYED_RUNS = DEFERRALS.from(LIMITS.from(LIMITED_KEYED_RUNS.from(1).next).next).next;
+export const AFTER_LIMITED_KEYED_RUNS = afterLimitParts(LIMITED_KEYED_RUNS.from(1));
 
 const keyedRuns = (d: Dialect, options: KeyedOptions) => `
 with t as materialized (select ${d.now} as now
@@ -66,7 +64,7 @@ export const insertKeyedRunsAgain = statement(
 );
 const insertLimitedKeyedRuns = statement(
   "insert_limited_keyed_runs",
-  "Inserts runs with keys of which some have limits or are deferred.",
+  "Inserts runs with keys of which some have limits or attributes, or are deferred.",
   (d) => keyedRuns(d, { limited: true, mayBeThere: true }),
 );
 

@@ -68,10 +68,10 @@ export const insertRunsAgain = statement("insert_runs_again", "Inserts runs of w
   plainRuns(d, "on conflict do nothing", false),
 );
 
-/** For a batch in which a run has limits or is deferred: rare enough to be treated like a repeat. */
+/** For a batch in which a run has limits or attributes or is deferred: rare enough to be treated like a repeat. */
 export const insertLimitedRuns = statement(
   "insert_limited_runs",
-  "Inserts runs of which some have limits or are deferred.",
+  "Inserts runs of which some have limits or attributes, or are deferred.",
   (d) => plainRuns(d, "on conflict do nothing", true),
 );
 

@@ -1,11 +1,12 @@
-// The limits and deferrals of new runs, which few have: part of the statement that inserts them.
+// The limits, deferrals and attributes of new runs, which few have: part of the statement that inserts them.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { bool, type Columns, type HasColumns, oneOf } from "../connection/rowset.js";
 import { isLimited, LIMITS, limitColumns } from "../limit/limit-columns.js";
-import { deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
+import { DEFERRALS, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
+import { ATTRIBUTES, attributeColumns, hasAttributes, intoAttributes } from "./run-attributes.js";
 
 export const LIMITED = { limited: bool(({ run }) => isLimited(run)) } satisfies Columns<{ readonly run: NewRun }>;
 
@@ -18,16 +19,24 @@ const intoLimits = ({ schema: s }: Dialect, runs: LimitedParameters) => `
   from ${LIMITS.from(runs.next).as("l")}, t
   where ${oneOf(runs.at("id", "l.run"), "select id from r")}`;
 
-type LimitedParameters = HasColumns<"id" | "priority" | "delay_ms" | "position">;
+type LimitedParameters = HasColumns<"id" | "claim_group" | "priority" | "delay_ms" | "position">;
 
-/** Limits and deferrals, which few runs have, each in a table of its own. Their parameters follow those of the runs. */
-export const limitParts = (d: Dialect, runs: LimitedParameters) => `, l as (${intoLimits(d, runs)}
-), f as (${intoDeferred(d, runs, LIMITS.from(runs.next).next)}
+/** Limits, deferrals and attributes, which few runs have, each in a table of its own. Their parameters follow those of the runs. */
+export const limitParts = (d: Dialect, runs: LimitedParameters) => {
+  const deferrals = LIMITS.from(runs.next).next;
+  return `, l as (${intoLimits(d, runs)}
+), f as (${intoDeferred(d, runs, deferrals)}
+), a as (${intoAttributes(d, runs, DEFERRALS.from(deferrals).next)}
 )`;
+};
 
-export const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run);
+/** The first parameter after those of `limitParts`. */
+export const afterLimitParts = (runs: { readonly next: number }) =>
+  ATTRIBUTES.from(DEFERRALS.from(LIMITS.from(runs.next).next).next).next;
+
+export const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run) || hasAttributes(run);
 
 /** The parameters of `limitParts`. */
 export function limitColumnsOf(runs: readonly NewRun[]): unknown[][] {
-  return [...limitColumns(runs), ...deferralColumns(runs)];
+  return [...limitColumns(runs), ...deferralColumns(runs), ...attributeColumns(runs)];
 }

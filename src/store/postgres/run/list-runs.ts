@@ -1,21 +1,28 @@
 // Reads runs: one, a page of them, or how many there are in each state.
 
-import { lowestId } from "../../../kernel/id.js";
-import { RUN_STATES, type RunState } from "../../../kernel/run/run-state.js";
+import { ENDED_STATES, RUN_STATES, type RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
-import { ENDED_PARTS, endedPartOf } from "./ended-states.js";
 import { groupJson } from "./groups.js";
+import { byEnd, FILTERS, type Where, whereOf } from "./run-filter.js";
+
+/** In the index runs_history, and in runs_kept. */
+const ENDS: readonly RunState[] = [...ENDED_STATES, "quarantined"];
+const KEPT: readonly RunState[] = ["held", "blocked", "paused"];
+/** The expression must be the index's own, to the letter. */
+const listed = ({ archived = false }: RunFilter) =>
+  `r.ended_at is not null and (case when r.archived_at is null then 0 else 1 end) = ${archived ? 1 : 0}`;
+const texts = (states: readonly RunState[]) => states.map((state) => `'${state}'`).join(", ");
 
 /** The fields of a record. */
 export const COLUMNS = `r.id, ${groupJson("g")} as "group", r.state, r.priority, ${ms("r.available_at")} as "availableAt",
   ${ms("r.wake_at")} as "wakeAt", r.epoch::float8, r.owner, ${ms("r.lease_until")} as "leaseUntil", r.seq::float8,
   r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
   r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k."recoveredFrom", k.recoveries,
-  ${ms("r.created_at")} as "createdAt", ${ms("r.ended_at")} as "endedAt", ${ms("r.archived_at")} as "archivedAt", f.deferred`;
+  ${ms("r.created_at")} as "createdAt", ${ms("r.ended_at")} as "endedAt", ${ms("r.archived_at")} as "archivedAt", f.deferred, a.attributes`;
 
 export const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -23,6 +30,9 @@ left join lateral (
     as deferred
   from ${s}.deferred_runs f where f.run_id = r.id limit 1
 ) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes from ${s}.run_attributes a where a.run_id = r.id
+) a on true
 left join lateral (
   select json_build_object('builds', r.misfits, 'wanted', (select m.wanted from ${s}.misfit_runs m where m.run_id = r.id)) as misfit
   where r.misfits is not null
@@ -43,72 +53,106 @@ interface PageAsked {
   readonly filter: RunFilter;
   readonly limit: number;
   readonly before?: string;
-  /** The index that is best: the primary key, that of ended runs, or the one that the planner chooses. */
-  readonly by: "id" | "end" | "any";
+  /** Where the page is looked for: among the newest runs, in the indexes of each state, or by what few runs have. */
+  readonly by: "newest" | "state" | "owner" | "few";
 }
 
-const EVERY = { env: "e", stack: "s", program: "p", queue: "q", from: 1, to: 2, owner: "o" } as const;
-export const FILTERS: Readonly<Record<string, RunFilter>> = {
-  "of all states": { env: "e" },
-  "with every condition": { ...EVERY, states: ["waiting", "running"] },
-  troubled: { env: "e", states: ["failed", "dead"] },
-  archived: { env: "e", archived: true },
-};
+/** The newest runs that are looked at before the indexes: a page of 50 is filled if one run in forty fits. */
+const NEWEST = 2_000;
 
 const listRuns = query<PageAsked>({
   name: "list_runs",
   purpose: "Lists a page of runs, the newest first.",
   text({ schema: s }, { filter, limit, before, by }) {
-    const where = whereOf(filter);
+    const where = whereOf(s, filter);
     const values = [...where.values];
-    const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}`;
+    const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}::uuid`;
     const most = `order by r.id desc limit $${values.push(limit + 1)}`;
-    // Of all states, the newest are found on the way down the primary key.
-    const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
-    const newest = `(select * from ${s}.runs r where ${oneOf("r.claim_group", groups)} and ${where.runs}${behind} ${most})`;
-    const conditions = by === "end" ? byEnd(filter, where) : where.text;
+    const place = { s, filter, where, behind, most };
     const text =
-      by === "id"
-        ? `select ${COLUMNS} from ${FROM(s, newest)} order by r.id desc`
-        : `select ${COLUMNS} from ${FROM(s)} where ${conditions}${behind} ${most}`;
+      by === "newest" || by === "state"
+        ? `select ${COLUMNS} from ${FROM(s, by === "state" ? byState(place) : newest(place))} order by r.id desc`
+        : `select ${COLUMNS} from ${FROM(s)} where ${where.text}${behind} ${most}`;
     return { text, values };
   },
   samples: {
-    "of all states": { filter: { env: "e" }, limit: 10, by: "id" },
-    "of all states, the next page": { filter: { env: "e" }, limit: 10, before: "b", by: "id" },
-    "with every condition": { filter: FILTERS["with every condition"]!, limit: 10, before: "b", by: "any" },
-    "few troubled": { filter: FILTERS["troubled"]!, limit: 10, by: "end" },
-    "few archived": { filter: FILTERS["archived"]!, limit: 10, by: "end" },
+    "of all states": { filter: { env: "e" }, limit: 10, by: "newest" },
+    "of all states, the next page": { filter: { env: "e" }, limit: 10, before: "b", by: "newest" },
+    "of a program that is rare": { filter: { env: "e", program: "p" }, limit: 10, by: "state" },
+    "with every condition": { filter: FILTERS["with every condition"]!, limit: 10, before: "b", by: "owner" },
+    troubled: { filter: FILTERS["troubled"]!, limit: 10, by: "state" },
+    archived: { filter: FILTERS["archived"]!, limit: 10, by: "state" },
+    "by attributes": { filter: FILTERS["with attributes"]!, limit: 10, before: "b", by: "state" },
+    "by key": { filter: FILTERS["with a key"]!, limit: 10, by: "few" },
   },
 });
+
+interface Place {
+  readonly s: string;
+  readonly filter: RunFilter;
+  readonly where: Where;
+  readonly behind: string;
+  readonly most: string;
+}
+
+/** Those that fit among the newest runs. Bounded before anything else is judged: a filter that fits none reads no more. */
+function newest({ s, where, behind, most }: Place): string {
+  const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
+  const range = ["true", ...where.range].join(" and ");
+  return `(select * from (
+    select * from ${s}.runs r where ${range}${behind} order by r.id desc limit ${NEWEST}
+  ) r where ${oneOf("r.claim_group", groups)} and ${where.runs} ${most})`;
+}
+
+/**
+ * Those that fit, from ranges in the order of ids: of an attribute's value, or of each state that a run ends in. Runs that have not
+ * ended are few in comparison: those of a state are read whole.
+ */
+function byState({ s, filter, where, behind, most }: Place): string {
+  const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
+  const asked = RUN_STATES.filter((state) => filter.states?.includes(state) ?? true);
+  const [attribute] = where.attributes;
+  const of = (condition: string) => `select r.* from ${s}.runs r where ${condition} and ${where.runs}${behind}`;
+  const ended = asked.filter((state) => ENDS.includes(state)).map((one) => `r.state = '${one}' and ${listed(filter)}`);
+  const kept = asked.some((state) => KEPT.includes(state)) ? [`r.state in (${texts(KEPT)})`] : [];
+  const ofGroup = attribute
+    ? [byAttribute(s, attribute, { where, behind, most })]
+    : [
+        ...[...ended, ...kept].map((one) => `(${of(`r.claim_group = g.id and ${one}`)} ${most})`),
+        // Not in the order of ids: asked for a few of them in that order, the planner goes down the primary key.
+        ...(asked.includes("waiting") ? [of("r.claim_group = g.id and r.state = 'waiting'")] : []),
+      ];
+  // No index has these by group.
+  const held = attribute ? [] : asked.filter((state) => state === "running" || state === "parked");
+  const parts = [
+    ...(ofGroup.length > 0
+      ? [
+          `select x.* from ${s}.claim_groups g cross join lateral (${ofGroup.join(" union all ")}) x where ${where.groups}`,
+        ]
+      : []),
+    ...held.map((state) => of(`r.state = '${state}' and ${oneOf("r.claim_group", groups)}`)),
+  ];
+  return `(select * from (${parts.join(" union all ")}) r ${most})`;
+}
+
+function byAttribute(s: string, attribute: string, { where, behind, most }: Pick<Place, "where" | "behind" | "most">) {
+  const newestFirst = most.replace("r.id", "a.run_id");
+  return `(select r.* from ${s}.run_attributes a
+    cross join lateral (select * from ${s}.runs r where r.id = a.run_id and ${where.runs} limit 1) r
+    where a.claim_group = g.id and ${attribute}${behind.replace("r.id", "a.run_id")} ${newestFirst})`;
+}
 
 const countRuns = query<RunFilter>({
   name: "count_runs",
   purpose: "Counts runs by state.",
   text({ schema: s }, filter) {
-    const where = whereOf(filter);
+    const where = whereOf(s, filter);
     const text = `
 select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
 where ${filter.archived ? where.text : byEnd(filter, where)} group by 1`;
     return { text, values: where.values };
   },
   samples: FILTERS,
-});
-
-const countFewRuns = query<RunFilter>({
-  name: "count_few_runs",
-  purpose: "Finds out whether few enough runs match to sort them.",
-  text({ schema: s }, filter) {
-    const where = whereOf(filter);
-    const text = `
-select count(*)::int as n from (
-  select from ${s}.claim_groups g cross join lateral (
-    select from ${s}.runs r where r.claim_group = g.id and ${byEnd(filter, where)} limit ${FEW + 1}
-  ) r limit ${FEW + 1}
-) x`;
-    return { text, values: where.values };
-  },
-  samples: { troubled: FILTERS["troubled"]!, archived: FILTERS["archived"]! },
 });
 
 async function get(db: Database, runId: string): Promise<RunRecord | null> {
@@ -118,70 +162,32 @@ async function get(db: Database, runId: string): Promise<RunRecord | null> {
 
 async function list(db: Database, filter: RunFilter, page: { limit: number; before?: string }): Promise<RunPage> {
   const { limit } = page;
-  const rows = await db.runQuery<RunRecord, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
+  const read = async (by: PageAsked["by"]) => {
+    const asked = { filter, ...page, by };
+    const inOrder = by === "newest" || by === "state";
+    return inOrder
+      ? db.runInOrder<RunRecord, PageAsked>(listRuns, asked)
+      : db.runQuery<RunRecord, PageAsked>(listRuns, asked);
+  };
+  let rows: RunRecord[] = [];
+  for (const by of placesOf(filter)) if (rows.length <= limit) rows = await read(by);
   const runs = rows.slice(0, limit);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
+}
+
+/** Where a page is looked for, and where then if it is not full: this is not left to the planner, which sorted 100,000 runs (500 ms). */
+function placesOf({ owner, archived, keyPrefix, parent, attributes, states }: RunFilter): readonly PageAsked["by"][] {
+  if ((owner ?? null) !== null) return ["owner"];
+  if ((keyPrefix ?? null) !== null || (parent ?? null) !== null) return ["few"];
+  if (attributes && Object.keys(attributes).length > 0) return ["state"];
+  if (states?.length === 0) return ["newest"];
+  if (archived || states?.every((state) => ENDS.includes(state))) return ["state"];
+  return ["newest", "state"];
 }
 
 async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
   const rows = await db.runWhole<{ state: RunState; n: number }, RunFilter>(countRuns, filter);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
-}
-
-/** As many are read and sorted at once; of more, the newest are soon found on the way down the primary key. */
-const FEW = 2000;
-
-/** Which way a page is read is not left to the planner: it has no statistics on ended runs, and sorted 100,000 (500 ms). */
-async function bestIndex(db: Database, filter: RunFilter): Promise<PageAsked["by"]> {
-  if ((filter.owner ?? null) !== null) return "any";
-  if (filter.states === undefined && !filter.archived) return "id";
-  if (endedPart(filter) === null) return "any";
-  const [row] = await db.runQuery<{ n: number }, RunFilter>(countFewRuns, filter);
-  return row!.n > FEW ? "any" : "end";
-}
-
-const TROUBLE: readonly RunState[] = ["failed", "dead", "quarantined"];
-
-/** The part of the index of ended runs that holds what is asked for and few others: troubled runs, archived ones. */
-function endedPart({ archived, states }: RunFilter): number | null {
-  if (archived) return ENDED_PARTS.archived;
-  return states?.every((state) => TROUBLE.includes(state)) ? ENDED_PARTS.trouble : null;
-}
-
-export function byEnd(filter: RunFilter, { text: conditions }: Where): string {
-  const part = endedPart(filter);
-  return part === null ? conditions : `${conditions} and ${endedPartOf("r")} = ${part} and r.ended_at is not null`;
-}
-
-export interface Where {
-  readonly groups: string;
-  readonly runs: string;
-  /** Both. */
-  readonly text: string;
-  readonly values: unknown[];
-}
-
-/**
- * Only the conditions that are asked for are in the text. States are literals, taken from our own list: as parameters they would
- * not match the partial indexes.
- */
-export function whereOf(filter: RunFilter): Where {
-  const { env, stack, program, queue, states, archived, from, to, owner } = filter;
-  const values: unknown[] = [];
-  const equal = (column: string, value: string | null | undefined) =>
-    (value ?? null) === null ? [] : [`g.${column} = $${values.push(value)}`];
-  const named = states && RUN_STATES.filter((known) => states.includes(known)).map((one) => `'${one}'`);
-  const groups = [equal("env", env), equal("stack", stack), equal("program", program), equal("queue", queue)]
-    .flat()
-    .join(" and ");
-  const runs = [
-    archived ? "r.archived_at is not null" : "r.archived_at is null",
-    ...(named ? [named.length > 0 ? `r.state in (${named.join(", ")})` : "false"] : []),
-    ...((from ?? null) === null ? [] : [`r.id >= $${values.push(lowestId(from!))}::uuid`]),
-    ...((to ?? null) === null ? [] : [`r.id < $${values.push(lowestId(to!))}::uuid`]),
-    ...((owner ?? null) === null ? [] : [`r.owner = $${values.push(owner)}::uuid and r.state = 'running'`]),
-  ].join(" and ");
-  return { groups, runs, text: `${groups} and ${runs}`, values };
 }
 
 export const records = { get, list, count };

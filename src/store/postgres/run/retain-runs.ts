@@ -64,6 +64,8 @@ export const pruneRuns = statement("prune_runs", "Removes runs that ended a give
   delete from ${s}.run_needs n where n.need_id = any(array(select id from gone))
 ), misfits as (
   delete from ${s}.misfit_runs m where m.run_id = any(array(select id from gone))
+), attributes as (
+  delete from ${s}.run_attributes a where a.run_id = any(array(select id from gone))
 ), limits as (
   delete from ${s}.run_limits l where l.run_id = any(array(select id from gone))
 ), past as materialized (

@@ -13,6 +13,7 @@ import type { Database } from "../connection/database.js";
 import type { WakeSender } from "../connection/wake-sender.js";
 import { wakeUps } from "../inbox/wake-parked.js";
 import { glances } from "../journal/peek-journals.js";
+import { keyReads } from "../key/run-keys.js";
 import { admissions, admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { declare, limitsOf } from "../limit/program-limits.js";
@@ -27,6 +28,7 @@ import { pauses } from "./pause-run.js";
 import { retention } from "./retain-runs.js";
 import { retries } from "./retry-runs.js";
 import { reviews } from "./review-misfits.js";
+import { attributeOperations } from "./run-attributes.js";
 import { stopRequests } from "./stop-requests.js";
 import { transactions } from "./transact.js";
 
@@ -39,6 +41,8 @@ const ON_DATABASE = {
   ...recovery,
   ...reviews,
   ...deferrals,
+  ...attributeOperations,
+  ...keyReads,
   ...wakeUps,
   ...cancels,
   ...pauses,

@@ -7,7 +7,9 @@ import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
-import { byEnd, COLUMNS, FILTERS, FROM, whereOf } from "../run/list-runs.js";
+import { COLUMNS, FROM } from "../run/list-runs.js";
+import { byEnd, FILTERS, whereOf } from "../run/run-filter.js";
+import { ended, envs, waitsFor } from "./ends.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { leases, timers } from "./lists.js";
 
@@ -31,7 +33,7 @@ const countSome = query<CountAsked>({
   name: "count_some_runs",
   purpose: "Counts runs up to a bound.",
   text({ schema: s }, { filter, most }) {
-    const where = whereOf(filter);
+    const where = whereOf(s, filter);
     const values = [...where.values];
     const text = `
 select count(*)::int as n from (
@@ -75,6 +77,9 @@ export function viewStore(db: Database): ViewStore {
     takeovers: (request) => takeovers(db, request),
     leases: (request) => leases(db, request),
     timers: (request) => timers(db, request),
+    waitsFor: (runIds) => waitsFor(db, runIds),
+    envs: () => envs(db),
+    ended: (request) => ended(db, request),
     limits: (request) => limits(db, request),
   };
 }

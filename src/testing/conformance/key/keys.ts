@@ -42,6 +42,19 @@ export const keyCases = cases("keys", {
     same(await s.store.runs.get(second.mine), null, "the second run");
   },
 
+  "a run is found by its key, also after its end, until it is pruned": async (s) => {
+    const asked = { env: s.env, scope: "work", key: "k" };
+    same(await s.store.runs.findKey(asked), null, "before");
+    const claim = await startWith(s, "live");
+    same(await s.store.runs.findKey(asked), claim.runId, "while it lives");
+    same(await s.store.runs.findKey({ ...asked, key: "other" }), null, "another key");
+    same(await s.store.runs.findKey({ ...asked, scope: "other" }), null, "another scope");
+    await s.accept(claim, [complete]);
+    same(await s.store.runs.findKey(asked), claim.runId, "after its end");
+    await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 });
+    same(await s.store.runs.findKey(asked), null, "pruned");
+  },
+
   "a trigger skips another payload in silence": async (s) => {
     const first = await insertWith(s, {});
     const second = await insertWith(s, { payloadHash: "h2", onMismatch: "skip" });

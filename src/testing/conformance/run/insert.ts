@@ -13,7 +13,15 @@ export const insertCases = cases("insert", {
     const counts = { failures: 0, crashes: 0, recoveries: 0, pending: 0 };
     const zeros = { epoch: 0, baseSeq: 0, generation: 0, inboxSeq: 0, ...counts };
     const times = { wakeAt: null, leaseUntil: null, endedAt: null, archivedAt: null };
-    const nulls = { ...times, owner: null, parentId: null, recoveredFrom: null, deferred: null, misfit: null };
+    const nulls = {
+      ...times,
+      owner: null,
+      parentId: null,
+      recoveredFrom: null,
+      deferred: null,
+      attributes: null,
+      misfit: null,
+    };
     const given = { id, group: s.group(group), priority: -3, crashLimit: 7 };
     same(record, { ...given, state: "waiting", seq: 1, ...zeros, ...nulls }, "record");
   },

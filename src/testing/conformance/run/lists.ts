@@ -11,6 +11,10 @@ async function idsOf(s: Scene, filter: Partial<RunFilter> = {}) {
   return runs.map(({ id }) => id);
 }
 
+async function inQueue(s: Scene, queue: string) {
+  return { groupIds: await s.store.runs.groupIds([s.group({ queue })]) };
+}
+
 export const listCases = cases("lists", {
   "the newest come first": async (s) => {
     const runs = Array.from({ length: 4 }, () => s.newRun());
@@ -110,5 +114,58 @@ export const listCases = cases("lists", {
     const total = RUN_STATES.reduce((sum, state) => sum + (live[state] ?? 0) + (archived[state] ?? 0), 0);
     same(total, 2 * settles.length, "runs in all states");
     same((await idsOf(s)).length + (await idsOf(s, { archived: true })).length, total, "runs listed");
+  },
+
+  "filters by attributes, with pages": async (s) => {
+    const eu = { region: "eu", cents: 1 };
+    const runs = [];
+    for (const attributes of [eu, { region: "us" }, { ...eu, cents: 2 }, eu]) runs.push(await s.insert({ attributes }));
+    const [first, , third, last] = runs.map(({ id }) => id);
+    same(await idsOf(s, { attributes: { region: "eu" } }), [last, third, first], "one attribute");
+    same(await idsOf(s, { attributes: { region: "eu", cents: 1 } }), [last, first], "two attributes");
+    same(await idsOf(s, { attributes: { cents: "1" } }), [], "a text is no number");
+    same(await idsOf(s, { attributes: { region: "eu" }, states: ["failed"] }), [], "with a state");
+    same(await idsOf(s, { attributes: { region: "eu" }, program: "other" }), [], "with a program");
+    const page = await s.store.runs.list({ env: s.env, attributes: { region: "eu" } }, { limit: 2 });
+    const next = await s.store.runs.list(
+      { env: s.env, attributes: { region: "eu" } },
+      { limit: 2, before: page.next! },
+    );
+    same([page.next, next.runs.map(({ id }) => id), next.next], [third, [first], null], "pages");
+    same(await s.store.views.count({ env: s.env, attributes: { region: "eu" } }, 2), { n: 2, atLeast: true }, "count");
+  },
+
+  "filters by key and by parent": async (s) => {
+    const keyed = await s.insert({ key: s.newKey({ key: "order-1" }) });
+    await s.insert({ key: s.newKey({ key: "mail-1" }) });
+    same(await idsOf(s, { keyPrefix: "order-" }), [keyed.id], "key");
+    const parent = await s.start();
+    const child = s.newRun();
+    await s.accept(parent, [{ kind: "enqueue", name: "child", run: child }]);
+    same(await idsOf(s, { parent: parent.runId }), [child.id], "parent");
+    same(await idsOf(s, { parent: child.id }), [], "a run without children");
+  },
+
+  "every state is listed, alone and with others": async (s) => {
+    const limits = [{ kind: "serial", key: "one", max: 1 } as const];
+    await s.insert({ limits });
+    const held = await s.insert({ limits });
+    const [done, failed, parked] = [
+      await s.start({ group: { queue: "a" } }, await inQueue(s, "a")),
+      await s.start({ group: { queue: "b" } }, await inQueue(s, "b")),
+      await s.start({ group: { queue: "c" } }, await inQueue(s, "c")),
+    ];
+    await s.accept(done, [complete]);
+    await s.accept(failed, [fail()]);
+    await s.accept(parked, [park()]);
+    const all = await idsOf(s);
+    const expected = new Map([
+      ["held", held.id],
+      ["completed", done.runId],
+      ["failed", failed.runId],
+      ["parked", parked.runId],
+    ] as const);
+    for (const [state, id] of expected) same(await idsOf(s, { states: [state] }), [id], state);
+    same(await idsOf(s, { states: RUN_STATES }), all, "all states");
   },
 });

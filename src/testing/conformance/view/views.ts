@@ -6,7 +6,7 @@ import type { OutlineRequest, ViewPage } from "../../../store/contract/view/view
 import { cases } from "../case.js";
 import { holds, matches, rejects, same, some } from "../expect.js";
 import { claim as claimTimers, created, timer } from "../machine/machine-family.js";
-import { append, complete, LONG_MS, PAST_MS, park, payload, SHORT_MS, take } from "../scene.js";
+import { append, complete, fail, LONG_MS, PAST_MS, park, payload, SHORT_MS, take } from "../scene.js";
 
 const ask = (name: string, nth: string): Effect => ({
   kind: "append",
@@ -199,5 +199,54 @@ export const viewCases = cases("views", {
       ],
       "limits",
     );
+  },
+
+  "what runs wait for under limits": async (s) => {
+    const limits = [{ kind: "serial", key: "customer 1", max: 1 } as const];
+    await s.insert({ limits });
+    const second = await s.insert({ limits });
+    const plain = await s.insert();
+    const asked = [plain.id, second.id, "no id", s.newRun().id];
+    same(await s.store.views.waitsFor(asked), [null, "customer 1", null, null], "limits");
+  },
+
+  "envs that have runs": async (s) => {
+    same((await s.store.views.envs()).includes(s.env), false, "before");
+    const claim = await s.start();
+    const found = await s.store.views.envs();
+    // Other cases have envs of their own, more than are listed.
+    same(found.includes(s.env) || found.length === 100, true, "with a running one");
+    await s.accept(claim, [complete]);
+    const then = await s.store.views.envs();
+    same(then.includes(s.env) || then.length === 100, true, "with an ended one");
+  },
+
+  "ends in their order, from a place on": async (s) => {
+    const { next: start } = await s.store.views.ended({ env: s.env, limit: 10 });
+    const claims = [await s.start(), await s.start(), await s.start()].reverse();
+    for (const claim of claims) {
+      await s.advance(2);
+      await s.accept(claim, [claim === claims[1] ? fail() : complete]);
+    }
+    const first = await s.store.views.ended({ env: s.env, limit: 2, after: start });
+    const ends = first.rows.map(({ runId, state, program }) => ({ runId, state, program }));
+    const expected = [
+      { runId: claims[0]!.runId, state: "completed", program: "work" },
+      { runId: claims[1]!.runId, state: "failed", program: "work" },
+    ];
+    same(ends, expected, "first page");
+    same(first.next, first.rows[1]?.place, "next");
+    const second = await s.store.views.ended({ env: s.env, limit: 2, after: first.next });
+    same(
+      second.rows.map(({ runId }) => runId),
+      [claims[2]!.runId],
+      "second page",
+    );
+    same(
+      await s.store.views.ended({ env: s.env, limit: 2, after: second.next }),
+      { rows: [], next: second.next },
+      "end",
+    );
+    same((await s.store.views.ended({ env: `${s.env}-2`, limit: 2, after: start })).rows, [], "another env");
   },
 });

@@ -1,0 +1,53 @@
+// `holdfast approvals`: the approvals that runs ask for and that no person has decided.
+
+import { approvalsIn, type OpenApproval } from "../../client/approvals.js";
+import { Runs } from "../../client/runs.js";
+import { clientPlace } from "../client-place.js";
+import type { Call, Command, Report } from "../command.js";
+import { LIMIT_OPTION, limitOption, moreText, textOption, WATCH_OPTION } from "../options.js";
+import { listText } from "../text/table.js";
+import { isoTime, timeAgo } from "../text/time-ago.js";
+
+export const approvals: Command = {
+  name: "approvals",
+  takes: [],
+  summary: "what runs ask people, and until when",
+  details: "`holdfast approve RUN` decides one. --json also shows the plan and the hash of what is shown.",
+  options: {
+    to: { type: "string", value: "WHO", description: "only those asked of this person or group" },
+    limit: LIMIT_OPTION,
+    watch: WATCH_OPTION,
+  },
+  run: listApprovals,
+};
+
+async function listApprovals(call: Call): Promise<Report> {
+  const limit = limitOption(call.values);
+  const place = await clientPlace(call);
+  const to = textOption(call.values, "to");
+  const { rows, next } = await approvalsIn(place, new Runs(place)).list({ limit, ...(to !== undefined && { to }) });
+  const json = {
+    approvals: rows.map((one) => ({ ...one, since: isoTime(one.since), until: isoTime(one.until) })),
+    more: next !== null,
+  };
+  if (rows.length === 0) return { text: `No run in env ${call.env} asks for an approval.\n`, json };
+  const now = call.world.wallNow();
+  const list = listText(
+    rows.map((one) => recordOf(one, now)),
+    ["PROGRAM", "QUESTION"],
+    call,
+  );
+  return { text: list + moreText(next, limit, call.paint), json };
+}
+
+function recordOf({ runId, program, approval, ask, choices, to, since, until }: OpenApproval, now: number) {
+  return {
+    RUN: runId,
+    PROGRAM: program,
+    APPROVAL: approval,
+    QUESTION: `${ask ?? "(another codec)"} (${choices.join(", ")})`,
+    TO: to ?? "",
+    SINCE: timeAgo(since, now),
+    UNTIL: until === null ? "" : timeAgo(until, now),
+  };
+}
