@@ -79,6 +79,7 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
     width: widthOf(terminal),
     paint: paintFor(terminal),
     actor: actorOf(terminal),
+    progress: (line) => (values["json"] ? undefined : terminal.writeError(`${line}\n`)),
     store() {
       opening ??= connect(database);
       return opening;

@@ -6,7 +6,7 @@ import type { Definition } from "../program/definition.js";
 import type { Services } from "../program/environment.js";
 import type { Signal } from "../replay/signal.js";
 import type { StepInfo } from "../replay/step-call.js";
-import type { Transaction } from "../store/contract/transaction.js";
+import type { StepTransactionClient } from "../store/contract/transaction.js";
 
 export interface StepOptions {
   /** Distinguishes steps with the same name. Default: the number of the call. */
@@ -62,11 +62,11 @@ export interface Context<In = any> {
   step<T>(name: string, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
   step<T>(name: string, options: StepOptions, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
   /** Your statements and their journal entry in one transaction of Holdfast's own database: exactly once. */
-  transaction<T>(name: string, work: (tx: Transaction, step: StepInfo) => T | Promise<T>): Promise<T>;
+  transaction<T>(name: string, work: (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>): Promise<T>;
   transaction<T>(
     name: string,
     options: TransactionOptions,
-    work: (tx: Transaction, step: StepInfo) => T | Promise<T>,
+    work: (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>,
   ): Promise<T>;
   /** Holds no slot and no lease while it sleeps. */
   sleep(name: string, duration: Duration): Promise<void>;

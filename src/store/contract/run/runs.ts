@@ -9,6 +9,7 @@ import type { RunTasks } from "../task/tasks.js";
 import type { RunDeferrals } from "./deferrals.js";
 import type { RunMisfits } from "./misfits.js";
 import type { RunRecords } from "./records.js";
+import type { RunRetention } from "./retention.js";
 import type { RunRetries } from "./retry.js";
 import type { RunStarts } from "./starts.js";
 import type { RunStops } from "./stops.js";
@@ -21,6 +22,7 @@ export type { Reconciled } from "../task/tasks.js";
 export type { Deferral, ExpiredRun, StackQuery } from "./deferrals.js";
 export { DEFERRED_EXPIRED } from "./deferrals.js";
 export type { RunFilter, RunGlance, RunPage, RunRecord } from "./records.js";
+export type { EndedRuns } from "./retention.js";
 export type { InsertAnswer } from "./starts.js";
 export type { CancelAnswer, PauseAnswer, ResumeAnswer, StopProgress } from "./stops.js";
 
@@ -32,6 +34,7 @@ export interface RunStore
     RunTasks,
     RunDeferrals,
     RunRecords,
+    RunRetention,
     RunLimits,
     RunRecovery,
     RunRetries,
