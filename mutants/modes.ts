@@ -38,8 +38,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/memory/run/retain-runs.ts",
-        find: "row.group.env === options.env && row.state",
-        put: "row.group.env !== '' && row.state",
+        find: "row is EndedRow => row.group.env === env && isOld(row)",
+        put: "row is EndedRow => row.group.env !== '' && isOld(row)",
       },
     ],
     killedBy: [{ file: "test/modes/scope.test.ts", test: "on the memory store" }],

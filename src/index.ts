@@ -37,6 +37,7 @@ export {
   type ProgramRef,
 } from "./client/nodes.js";
 export type { Queues } from "./client/queues.js";
+export type { EndedFilter, RemovalOptions, RetentionVerbs } from "./client/retention.js";
 export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
@@ -68,16 +69,18 @@ export type { Duration } from "./kernel/duration.js";
 export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
 export type { ScalarPath } from "./kernel/input-path.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
+export type { Logger } from "./kernel/logger.js";
 export type { Drain, ModeState, NodeMode } from "./kernel/node-mode.js";
 export type { Per } from "./kernel/per.js";
 export { ClaimLost } from "./kernel/run/claim.js";
 export type { Overflow } from "./kernel/run/new-run.js";
 export type { Recovery } from "./kernel/run/recovery.js";
 export { RUN_STATES, type RunState } from "./kernel/run/run-state.js";
+export type { RetentionOptions } from "./kernel/setting/retention.js";
 export { InvalidSettings } from "./kernel/setting/settings.js";
 export { createNode, type Node } from "./node/create-node.js";
 export type { ModeControl, ModeStatus } from "./node/mode-control.js";
-export type { Logger, NodeEvents, NodeInfo } from "./node/node-events.js";
+export type { NodeEvents, NodeInfo } from "./node/node-events.js";
 export type { NodeOptions } from "./node/node-options.js";
 export type { ClaimsOption, WorkClaimEvents } from "./node/work-guard.js";
 export type { AnyDefinition, Definition } from "./program/definition.js";
@@ -91,7 +94,12 @@ export type { QueueRecord } from "./store/contract/limit/queues.js";
 export type { NodeRecord } from "./store/contract/node/nodes.js";
 export type { Deferral } from "./store/contract/run/runs.js";
 export type { Store } from "./store/contract/store.js";
-export type { Transaction } from "./store/contract/transaction.js";
+export type {
+  StepTransactionClient,
+  Transaction,
+  TransactionQuery,
+  TransactionResult,
+} from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
 export type { CatchUp } from "./trigger/decide-fires.js";
 export type { Emitted, EmittedRun } from "./trigger/emitted.js";

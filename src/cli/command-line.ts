@@ -80,6 +80,7 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
     paint: paintFor(terminal),
     terminal,
     actor: actorOf(terminal),
+    progress: (line) => (values["json"] ? undefined : terminal.writeError(`${line}\n`)),
     store() {
       opening ??= connect(database);
       return opening;

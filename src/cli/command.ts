@@ -38,6 +38,8 @@ export interface Call {
   readonly terminal: Terminal;
   /** Who acts, for the journal: `cli:<user>`, or `cli`. */
   readonly actor: string;
+  /** A line on standard error about work that takes long; nothing with --json. */
+  readonly progress: (line: string) => void;
   /** Opened, and its schema checked, on first use; closed when the call ends. */
   store(): Promise<Store>;
 }

@@ -31,6 +31,8 @@ const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   fork: async () => (await import("./command/fork.js")).fork,
   diff: async () => (await import("./command/diff.js")).diff,
   dead: async () => (await import("./command/dead.js")).dead,
+  archive: async () => (await import("./command/prune.js")).archive,
+  prune: async () => (await import("./command/prune.js")).prune,
   instances: async () => (await import("./command/instances.js")).instances,
   instance: async () => (await import("./command/instance.js")).instance,
   send: async () => (await import("./command/send.js")).send,

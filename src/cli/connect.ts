@@ -41,7 +41,13 @@ export async function connectToMigrate(options: DatabaseOptions): Promise<Postgr
   await store.close();
   if (failure !== null && !(failure instanceof SchemaMissing)) throw failure;
   const { schema } = options;
-  return postgres(address.url, { schema, connections: 1, queryTimeout: MIGRATION_TIMEOUT, retryFor: RETRY_FOR });
+  return postgres(address.url, {
+    schema,
+    connections: 1,
+    queryTimeout: MIGRATION_TIMEOUT,
+    retryFor: RETRY_FOR,
+    logger: false,
+  });
 }
 
 interface Reached {
@@ -53,7 +59,13 @@ interface Reached {
 
 async function reach({ url, schema, terminal }: DatabaseOptions): Promise<Reached> {
   const address = await databaseAddress(url, terminal);
-  const store = postgres(address.url, { schema, connections: 2, queryTimeout: QUERY_TIMEOUT, retryFor: RETRY_FOR });
+  const store = postgres(address.url, {
+    schema,
+    connections: 2,
+    queryTimeout: QUERY_TIMEOUT,
+    retryFor: RETRY_FOR,
+    logger: false,
+  });
   try {
     await store.checkSchema();
     return { address, store, failure: null };

@@ -20,7 +20,8 @@ export function liveBuilds({ group }: Pick<RunRecord, "group">, nodes: readonly 
   return [...new Set(nodes.filter((node) => claimsFrom(node, group)).flatMap(({ build }) => build ?? []))].sort();
 }
 
-function claimsFrom({ alive, claims }: NodeRecord, group: RunGroup): boolean {
+/** Whether it is alive and takes runs of the group. */
+export function claimsFrom({ alive, claims }: NodeRecord, group: RunGroup): boolean {
   return alive && claims.some((one) => isSame(one, group));
 }
 

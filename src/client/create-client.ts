@@ -3,8 +3,12 @@
 import type { AnyActor } from "../actor/actor.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import { codecs as openCodecs } from "../kernel/codec/codecs.js";
+import type { Logger } from "../kernel/logger.js";
 import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
+import { omit } from "../kernel/omit.js";
+import { checkOptions, type Names } from "../kernel/setting/option-names.js";
 import { withDefaults } from "../kernel/setting/setting-options.js";
+import { loggerOf } from "../kernel/stderr-logger.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import { isMachine, type MachineDefinition } from "../machine/definition.js";
@@ -29,9 +33,11 @@ import { type LeaseList, leasesIn } from "./leases.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
+import { type RetentionVerbs, retentionIn } from "./retention.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { ServedCheck } from "./served-check.js";
 import { type EndEvent, type WatchEndsOptions, watchEnds } from "./watch-ends.js";
 
 export interface ClientOptions {
@@ -43,7 +49,11 @@ export interface ClientOptions {
   readonly stack?: string;
   /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. Default: `json`. */
   readonly codecs?: readonly Codec[];
+  /** Where it warns of a start that no live node takes. Default: standard error, unless HOLDFAST_LOG is `off`. `false`: nowhere. */
+  readonly logger?: Logger | false;
 }
+
+const OPTION_NAMES: Names<ClientOptions> = { store: true, env: true, stack: true, codecs: true, logger: true };
 
 /** Options for a program that is known by its name only. */
 export interface ByName {
@@ -129,20 +139,30 @@ export interface Client<Programs extends Listed> {
   readonly instances: Instances;
   /** Programs as data, for nodes that are given `definitions`. */
   readonly definitions: Definitions;
+  /** Archives and deletes ended runs. Nodes delete old ones by themselves. */
+  readonly retention: RetentionVerbs;
 }
 
 export function createClient<Programs extends Listed = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),
 ): Client<Programs> {
+  checkOptions("createClient", options, OPTION_NAMES);
   const { env, stack } = fromEnvironment({ env: options.env, stack: options.stack });
   const { store } = options;
+  const logger = loggerOf(options.logger);
   const codecs = openCodecs(options.codecs);
   const inEnv = envName(env ?? "default", "env");
   const inStack = stack === undefined ? null : stackName(stack, "stack");
   const place = { store, codecs, world, env: inEnv, stack: inStack };
   const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
-  const runs = new Runs(inPlace);
+  const served = new ServedCheck({
+    store,
+    world,
+    isWanted: () => logger !== null,
+    onUnserved: ({ id, group }) => logger?.warn("run.unserved", { runId: id, ...omit(group, "env") }),
+  });
+  const runs = new Runs({ ...inPlace, served });
   const emitter = new Emitter(place);
   const instances = new ReachedInstances({ ...place, crashLimit: withDefaults({}).crashLimit });
   const client = {
@@ -178,6 +198,7 @@ export function createClient<Programs extends Listed = readonly []>(
     graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
     definitions: definitionsIn(store, inEnv, "client"),
+    retention: retentionIn(store, inEnv),
   };
   return client as Client<Programs>;
 }

@@ -93,9 +93,12 @@ export interface DecisionOptions {
 export class ResultTimeout extends HoldfastError {
   readonly code = "RESULT_TIMEOUT";
 
-  constructor(runId: string, ms: number, builds: readonly string[] | null = null) {
+  /** `unserved`: the program of a run that waits and that no live node takes. */
+  constructor(runId: string, ms: number, builds: readonly string[] | null = null, unserved: string | null = null) {
     const waits = `It waits for a node whose code fits its journal; the live builds that do not fit: ${builds?.join(", ")}.`;
-    super(`Run ${runId} had no result within ${ms} ms. ${builds ? waits : "The run continues; wait again."}`);
+    const alone = `It waits: no live node has the program ${JSON.stringify(unserved)}. Start a node with this program in its env.`;
+    const next = builds ? waits : unserved === null ? "The run continues; wait again." : alone;
+    super(`Run ${runId} had no result within ${ms} ms. ${next}`);
   }
 }
 
@@ -172,8 +175,15 @@ export class RunHandle<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
     const ending = await this.#watcher.untilEnded(this.id, timeoutMs);
     if (ending === null) throw new RunUnknown(this.id);
-    if ("timedOut" in ending) throw new ResultTimeout(this.id, timeoutMs, ending.misfits);
+    if ("timedOut" in ending)
+      throw new ResultTimeout(this.id, timeoutMs, ending.misfits, await this.#unservedProgram());
     return this.#resultOf(ending);
+  }
+
+  /** For people: when it cannot be read, the timeout is reported without it. */
+  async #unservedProgram(): Promise<string | null> {
+    const { noCapableNode, group } = await this.status().catch(() => ({ noCapableNode: false, group: null }));
+    return noCapableNode ? group!.program : null;
   }
 
   async signal<T>(signal: Signal<T>, ...[payload, options]: SignalArguments<T>): Promise<void> {

@@ -18,6 +18,7 @@ import type { InsertAnswer } from "../store/contract/run/runs.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { lifetimeOf } from "../trigger/event.js";
 import { RunHandle } from "./run-handle.js";
+import type { ServedCheck } from "./served-check.js";
 
 export type { StartArguments, StartOptions } from "../program/start-options.js";
 
@@ -53,6 +54,8 @@ export interface RunsOptions extends ClientParts {
   readonly crashLimit: number;
   /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;
+  /** Reports starts that no live node takes. */
+  readonly served?: ServedCheck;
 }
 
 export class Runs {
@@ -133,9 +136,10 @@ export class Runs {
   }
 
   async #insert(runs: readonly NewRun[], tx: Transaction | undefined): Promise<readonly InsertAnswer[]> {
-    const { store, gate } = this.#options;
+    const { store, gate, served } = this.#options;
     const answers = await store.runs.insert(runs, tx ? { tx } : {});
     for (const [i, { outcome, runId }] of answers.entries()) {
+      if (outcome === "inserted") served?.started(runs[i]!);
       if (outcome === "inserted") gate?.started(runId, runs[i]!.group.program);
       if (outcome === "existing") gate?.existed(runId, runs[i]!.group.program);
     }

@@ -64,6 +64,8 @@ export interface EngineEvents {
   "node.blocked": { readonly lateMs: number };
   /** Started by this node, which leaves the work to other nodes. */
   "run.deferred": { readonly runId: string; readonly program: string; readonly stack: string | null };
+  /** This node started a run, or a child, of a program that no live node takes runs of: it waits until such a node starts. */
+  "run.unserved": { readonly runId: string } & Omit<RunGroup, "env">;
   /** This node took a run that another node, `by`, had started for others to work on. */
   "run.deferred_taken": OfRun & { readonly by: string };
   /** No node took it in time; it is cancelled. */

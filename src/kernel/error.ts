@@ -8,6 +8,39 @@ export abstract class HoldfastError extends Error {
     super(message, options);
     this.name = new.target.name;
   }
+
+  /** For logs and answers: what happened and what to do next, without passwords. */
+  toJSON(): ErrorJson {
+    const message = withoutSecrets(this.message);
+    const end = message.indexOf(". ");
+    const { cause } = this;
+    return {
+      name: this.name,
+      code: this.code,
+      message,
+      next: end < 0 ? null : message.slice(end + 2),
+      ...(cause instanceof Error && { cause: causeJson(cause) }),
+    };
+  }
+}
+
+export interface ErrorJson {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+  /** The message after its first sentence: what follows from it and what to do. Null: the message is one sentence. */
+  readonly next: string | null;
+  readonly cause?: { readonly name: string; readonly code: string | null; readonly message: string };
+}
+
+/** Connection strings carry passwords. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/\b([a-z][a-z0-9+]*:\/\/)\S*@/gi, "$1…@");
+}
+
+function causeJson(cause: Error): NonNullable<ErrorJson["cause"]> {
+  const { code } = cause as { code?: unknown };
+  return { name: cause.name, code: typeof code === "string" ? code : null, message: withoutSecrets(cause.message) };
 }
 
 /** An argument cannot be accepted; nothing was written. */

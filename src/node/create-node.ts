@@ -10,10 +10,12 @@ import { type LeaseList, leasesIn } from "../client/leases.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
 import { type Queues, queuesOf } from "../client/queues.js";
+import { type RetentionVerbs, retentionIn } from "../client/retention.js";
 import type { RunHandle } from "../client/run-handle.js";
 import { runWatcher } from "../client/run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
 import { type Schedules, schedulesOf } from "../client/schedules.js";
+import type { ServedCheck } from "../client/served-check.js";
 import { type EndEvent, type WatchEndsOptions, watchEnds } from "../client/watch-ends.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
@@ -25,6 +27,7 @@ import { StartGate } from "../engine/start-gate.js";
 import { codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
+import { loggerOf } from "../kernel/stderr-logger.js";
 import { systemWorld } from "../kernel/system-world.js";
 import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -44,6 +47,7 @@ import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler, type SchedulerOptions } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
+import { expectNamedOnce, servedCheck } from "./check-programs.js";
 import { deriveBuild } from "./derive-build.js";
 import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
@@ -85,6 +89,8 @@ export class Node implements AsyncDisposable {
   readonly instances: Instances;
   /** Programs as data, for nodes with the option `definitions`. */
   readonly definitions: Definitions;
+  /** Archives and deletes ended runs. Nodes delete old ones by themselves. */
+  readonly retention: RetentionVerbs;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
@@ -103,7 +109,7 @@ export class Node implements AsyncDisposable {
     this.#listening = listening;
     const read = readNodeOptions(options);
     const { bus, logger, flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
-    const programs = definitionsOf(options.programs);
+    const programs = expectNamedOnce(definitionsOf(options.programs));
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = read.id ?? `node-${world.token().slice(0, 8)}`;
@@ -116,14 +122,15 @@ export class Node implements AsyncDisposable {
     const { settings, alone, reclaim: reclaimer } = read;
     const { crashLimit, pollMaxMs: lookEveryMs } = settings;
     const who = { identity: this.identity, name, incarnation: this.incarnation };
-    const told = nodeTelemetry(who, this.#bus, logger);
+    const told = nodeTelemetry(who, this.#bus, logger || null);
     const store = storeOfNode(options.store, who, this.#bus, world);
     const modes = new Modes();
     const wakeups: NodeWakeups = new Wakeups();
     const shared = { store, world, bus: told, modes, wakeups, settings, env, stack, ...who, build, alone, reclaimer };
     const parts = { ...shared, codecs: openCodecs(options.codecs), crashLimit, lookEveryMs };
     const gate = new StartGate({ ...parts, expiresInMs: read.deferredExpiryMs });
-    this.#runs = new Runs({ ...parts, gate });
+    const served = servedCheck(store, world, told);
+    this.#runs = new Runs({ ...parts, gate, served });
     this.graphs = new GraphRuns(parts, this.#runs);
     this.#emitter = new Emitter({ ...parts, gate, telemetry: told });
     this.runs = foundRuns(parts, this.#runs);
@@ -133,18 +140,19 @@ export class Node implements AsyncDisposable {
     this.queues = queuesOf(store, env, name);
     this.schedules = schedulesOf(store, this.#runs, env, name);
     this.definitions = definitionsIn(store, env, name);
+    this.retention = retentionIn(store, env);
     this.nodes = nodesOf(store, env, name);
     this.#instances = new ReachedInstances(parts);
     this.instances = instancesOf(this.#instances);
-    const environment = this.#environment(options, parts);
-    const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
+    const environment = this.#environment(options, parts, served);
+    const programsOf = (definition: AnyDefinition) => servedBy(definition, environment, modes);
     const here = programs.filter((program) => isServedIn(stack, program));
     const newScheduler = schedulersOf({ ...parts, gate, runs: this.#runs });
     this.#scheduler = newScheduler(here);
     this.#timers = new TimerLoop({ ...parts, instances: this.#instances, machines: here.filter(isMachine) });
     const engine = new Engine({
       ...parts,
-      programs: here.flatMap(served),
+      programs: here.flatMap(programsOf),
       subscriptions: subscriptionsOf(here, parts),
       routing: read.routing,
       mode: read.mode,
@@ -157,7 +165,7 @@ export class Node implements AsyncDisposable {
     this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
     // Without the option `definitions`, it loads none.
     const loads = strategies || tasks ? { strategies: strategies ?? {}, tasks: tasks ?? {} } : null;
-    const given = { ...parts, programs: here, served, engine, newScheduler };
+    const given = { ...parts, programs: here, served: programsOf, engine, newScheduler };
     this.#dynamic = loads && new DynamicPrograms({ ...given, ...loads });
   }
 
@@ -177,13 +185,18 @@ export class Node implements AsyncDisposable {
   #environment(
     { services }: Pick<NodeOptions, "services">,
     parts: NodeParts & ClientParts & { readonly bus: Telemetry<NodeEvents> },
+    served: ServedCheck,
   ): ProgramEnvironment {
     const { store, codecs, bus } = parts;
     const { historyWarning, historyLimit } = parts.settings;
     return {
       codecs,
       parts: new Parts().with(this.#instances),
-      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      newChild: (child, input) => {
+        const run = this.#runs.newRun(child, input, {});
+        served.started(run);
+        return run;
+      },
       writes: runWrites(store, this.#runs, new Emitter({ ...parts, telemetry: bus })),
       historyWarning,
       historyLimit,
@@ -345,7 +358,8 @@ export async function createNode<const Executor extends string = "default">(
   // Before the first await: a signal in the first moments of a process finds a listener.
   const listening = stopOnSignals(signalsOf(options.signals), stop, world);
   const open = async () => {
-    node = new Node(await withEnvironment(options), world, listening);
+    const logger = loggerOf(options.logger) ?? false;
+    node = new Node({ ...(await withEnvironment(options)), logger }, world, listening);
     await node.open();
   };
   opening = open();

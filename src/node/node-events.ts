@@ -2,6 +2,8 @@
 
 import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";
+import type { Logger } from "../kernel/logger.js";
+import { stderrLogger } from "../kernel/stderr-logger.js";
 import type { World } from "../kernel/world.js";
 import type { MachineEvents } from "../machine/machine-events.js";
 import type { Store } from "../store/contract/store.js";
@@ -9,13 +11,6 @@ import type { Bus, Telemetry } from "../telemetry/bus.js";
 import { reportedStore, type StoreEvents } from "../telemetry/store-calls.js";
 import type { ScheduleEvents, TriggerEvents } from "../trigger/trigger-events.js";
 import type { WorkClaimEvents } from "./work-guard.js";
-
-export interface Logger {
-  debug(message: string, fields: Readonly<Record<string, unknown>>): void;
-  info(message: string, fields: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields: Readonly<Record<string, unknown>>): void;
-  error(message: string, fields: Readonly<Record<string, unknown>>): void;
-}
 
 export interface NodeInfo {
   readonly identity: string;
@@ -25,16 +20,26 @@ export interface NodeInfo {
 
 type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents & WorkClaimEvents;
 
+export interface NodeTelemetry extends Telemetry<AllEvents> {
+  /** Whether a listener or the logger gets it: saves finding out. */
+  listens(name: keyof AllEvents & string): boolean;
+}
+
 type NodeEventsOf<Events> = { readonly [Name in keyof Events]: Events[Name] & { readonly node: NodeInfo } };
 
 export type NodeEvents = NodeEventsOf<AllEvents & StoreEvents>;
 
-export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<AllEvents> {
+export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger: Logger | null): NodeTelemetry {
+  const isLogged = (level: keyof Logger) =>
+    logger !== null && (logger !== stderrLogger || level === "warn" || level === "error");
   return {
+    listens: (name) => bus.listens(name) || isLogged(LEVELS[name] ?? "debug"),
     emit(name, facts) {
-      if (!logger && !bus.listens(name)) return;
+      const level = levelOf(name, facts);
+      const logged = isLogged(level);
+      if (!logged && !bus.listens(name)) return;
       const event = { ...facts, node };
-      if (logger) logEvent(logger, name, { ...event });
+      if (logged) logEvent(logger!, level, name, { ...event });
       bus.emit(name, event as unknown as NodeEvents[typeof name]);
     },
   };
@@ -59,6 +64,7 @@ const LEVELS: Readonly<Partial<Record<keyof AllEvents, keyof Logger>>> = {
   "recovery.sweep": "warn",
   "run.broken": "error",
   "run.history_long": "warn",
+  "run.unserved": "warn",
   "run.overflowed": "warn",
   "run.budget_exhausted": "warn",
   "claim.lost": "warn",
@@ -96,10 +102,23 @@ const LEVELS: Readonly<Partial<Record<keyof AllEvents, keyof Logger>>> = {
   "machine.logged": "info",
 };
 
+/** How a run ended decides. */
+function levelOf(name: keyof AllEvents, facts: object): keyof Logger {
+  if (name !== "run.settled") return LEVELS[name] ?? "debug";
+  const { as } = facts as { readonly as?: string };
+  if (as === "failed") return "warn";
+  return as === "dead" || as === "quarantined" ? "error" : "debug";
+}
+
 /** The message is the event's name: one thing to search for. A logger that throws changes nothing. */
-function logEvent(logger: Logger, name: keyof AllEvents, fields: Readonly<Record<string, unknown>>): void {
+function logEvent(
+  logger: Logger,
+  level: keyof Logger,
+  name: keyof AllEvents,
+  fields: Readonly<Record<string, unknown>>,
+): void {
   try {
-    const answer: unknown = logger[LEVELS[name] ?? "debug"](name, fields);
+    const answer: unknown = logger[level](name, fields);
     // An async logger fits the type, too: without this, its rejection would be unhandled and end the process.
     if (answer instanceof Promise) answer.catch(() => {});
   } catch {

@@ -8,6 +8,7 @@ import { type RoutingOptions, routingOf } from "../engine/claiming/routing.js";
 import type { Codec } from "../kernel/codec/codec.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import type { Logger } from "../kernel/logger.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
 import { isGroup, type Names } from "../kernel/setting/option-names.js";
@@ -22,7 +23,7 @@ import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus } from "../telemetry/bus.js";
-import type { Logger, NodeEvents } from "./node-events.js";
+import type { NodeEvents } from "./node-events.js";
 import type { SignalOption } from "./process-signals.js";
 import type { ClaimsOption } from "./work-guard.js";
 
@@ -87,8 +88,11 @@ export interface NodeOptions<Executor extends string = string> {
   readonly signals?: SignalOption;
   /** Where the events of this node are emitted. Default: a bus of its own. */
   readonly bus?: Bus<NodeEvents>;
-  /** Where the events of this node are logged. Default: nowhere. */
-  readonly logger?: Logger;
+  /**
+   * Where the events of this node are logged. Default: warnings and errors on standard error, unless HOLDFAST_LOG is `off`. `false`:
+   * nowhere.
+   */
+  readonly logger?: Logger | false;
 }
 
 /** The options of a node after the environment was read. */

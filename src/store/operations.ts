@@ -14,11 +14,20 @@ import { RUN_OPERATIONS } from "./check/run/run-operations.js";
 import { SCHEDULE_OPERATIONS } from "./check/schedule/schedule-operations.js";
 import { TASK_OPERATIONS } from "./check/task/task-operations.js";
 import { TIMEOUT_OPERATIONS } from "./check/timeout/timeout-operations.js";
-import { among, checkDelay, checkLimit, checkText, shape, whole } from "./check/value.js";
+import { among, checkDelay, checkLimit, checkText, optional, shape } from "./check/value.js";
 import { VIEW_OPERATIONS } from "./check/view/view-operations.js";
-import { CLEAN_PARTS, type CleanRound } from "./contract/cleanup.js";
+import { CLEAN_PARTS, type CleanRound, isRetained } from "./contract/cleanup.js";
 import type { Store } from "./contract/store.js";
 import { type AnyOperation, CHANGES, type Method, type OperationName, type StoreOperations } from "./operation.js";
+
+const checkClean = shape<CleanRound>("round", {
+  part: among(CLEAN_PARTS),
+  env: checkText,
+  everyMs: checkDelay,
+  keepMs: optional(checkDelay),
+  limit: checkLimit,
+});
+const checkKept = ({ part, keepMs }: CleanRound) => (isRetained(part) ? null : checkDelay("keepMs", keepMs));
 
 export const OPERATIONS = {
   runs: { ...RUN_OPERATIONS, ...CLAIM_OPERATIONS, ...LIMIT_OPERATIONS, ...TASK_OPERATIONS },
@@ -48,15 +57,7 @@ export const OPERATIONS = {
     ...CHANGES,
     changes: "rows that are no longer needed: removed",
     repeated: false,
-    check: whole(
-      shape<CleanRound>("round", {
-        part: among(CLEAN_PARTS),
-        env: checkText,
-        everyMs: checkDelay,
-        keepMs: checkDelay,
-        limit: checkLimit,
-      }),
-    ),
+    check: (round) => checkClean("", round) ?? checkKept(round),
   },
   close: { changes: null, tx: false, repeated: false, callsBack: true },
 } satisfies StoreOperations;

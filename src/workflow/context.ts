@@ -8,7 +8,7 @@ import type { Services } from "../program/environment.js";
 import type { StartArguments, StartOptions } from "../program/start-options.js";
 import type { Signal } from "../replay/signal.js";
 import type { StepInfo } from "../replay/step-call.js";
-import type { Transaction } from "../store/contract/transaction.js";
+import type { StepTransactionClient } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
 
@@ -66,11 +66,11 @@ export interface Context<In = any> {
   step<T>(name: string, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
   step<T>(name: string, options: StepOptions, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
   /** Your statements and their journal entry in one transaction of Holdfast's own database: exactly once. */
-  transaction<T>(name: string, work: (tx: Transaction, step: StepInfo) => T | Promise<T>): Promise<T>;
+  transaction<T>(name: string, work: (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>): Promise<T>;
   transaction<T>(
     name: string,
     options: TransactionOptions,
-    work: (tx: Transaction, step: StepInfo) => T | Promise<T>,
+    work: (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>,
   ): Promise<T>;
   /** Holds no slot and no lease while it sleeps. */
   sleep(name: string, duration: Duration): Promise<void>;

@@ -20,13 +20,13 @@ import type { Replay } from "../replay/replay.js";
 import type { Signal } from "../replay/signal.js";
 import { StepCall, type StepCallOptions, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
-import type { Transaction } from "../store/contract/transaction.js";
+import type { StepTransactionClient, Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
 import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOptions } from "./context.js";
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
-type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;
+type TransactionWork<T> = (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>;
 
 /** What the node provides to a session. */
 export interface Surroundings {
@@ -68,7 +68,7 @@ export class WorkflowContext implements Context {
 
   transaction<T>(name: string, ...rest: [TransactionWork<T>] | [TransactionOptions, TransactionWork<T>]): Promise<T> {
     const [options, work] = rest.length === 1 ? [NO_OPTIONS, rest[0]] : rest;
-    return this.#work("transaction", name, options, (step, tx) => work(tx!, step));
+    return this.#work("transaction", name, options, (step, tx) => work(tx as StepTransactionClient, step));
   }
 
   #work<T>(

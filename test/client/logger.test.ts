@@ -1,8 +1,9 @@
 // A logger gets every event of its node once, at the right level, with the node's identity.
 
 import { expect, test } from "vitest";
+import type { Logger } from "../../src/kernel/logger.js";
 import { createNode } from "../../src/node/create-node.js";
-import type { Logger, NodeEvents } from "../../src/node/node-events.js";
+import type { NodeEvents } from "../../src/node/node-events.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { createBus } from "../../src/telemetry/bus.js";

@@ -112,6 +112,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.archive": line("env", (store, b) => store.runs.archive(old(b))),
   "runs.prune": line("env", (store, b) => store.runs.prune(old(b))),
   "journal.lastSet": line("id", (store, b) => store.journal.lastSet(b.any(), "status")),
+  "runs.countPrunable": line("env", (store, { env }) => store.runs.countPrunable({ env, endedBeforeMs: 0 })),
   "journal.read": line("id", (store, b) => store.journal.read(b.any())),
   "journal.peek": line("id", (store, b) => store.journal.peek([{ runId: b.any(), at: "start" } as never])),
   "inbox.send": line("id", (store, b) => store.inbox.send([b.message(b.any())])),

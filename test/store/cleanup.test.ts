@@ -5,6 +5,7 @@ import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Effect } from "../../src/kernel/run/effect.js";
 import { type CleanPart, type CleanRound, KEPT_NODES } from "../../src/store/contract/cleanup.js";
+import { cleanAudit, cleanClaims, cleanKeys, cleanRuns } from "../../src/store/postgres/clean-retained.js";
 import {
   cleanDebounces,
   cleanGenerations,
@@ -14,6 +15,7 @@ import {
   takeTurn,
 } from "../../src/store/postgres/clean-up.js";
 import type { Statement } from "../../src/store/postgres/connection/dialect.js";
+import { pruneInstances } from "../../src/store/postgres/machine/machines.js";
 import { explain } from "./planner/planner-explain.js";
 import { accept, append, claimFrom, commitOf, group, json, newRuns, scene, signal } from "./scene.js";
 
@@ -25,6 +27,11 @@ const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   nodes: cleanNodes,
   rates: cleanRates,
   debounces: cleanDebounces,
+  instances: pruneInstances,
+  claims: cleanClaims,
+  audit: cleanAudit,
+  keys: cleanKeys,
+  runs: cleanRuns,
 };
 const opened: pg.Client[] = [];
 afterAll(async () => {
@@ -176,8 +183,55 @@ test("locked rows are skipped, and none of them is waited for", async () => {
   for (const part of ["leases", "nodes", "rates"] as const) expect((await clean(part, { env })).removed, part).toBe(1);
 });
 
+describe("retention", () => {
+  const audit = (days: number) =>
+    s.rows(`insert into {s}.audit (id, at, env, by, via, action, object)
+      values (gen_random_uuid(), clock_timestamp() - interval '${days} days', 'test', 'me', 'test', 'a', 'o')`);
+
+  test("old rows of the audit are removed; a trigger refuses to delete or change younger ones", async () => {
+    for (const days of [1, 29, 31, 400]) await audit(days);
+    expect(await s.store.cleanUp({ part: "audit", env: "test", everyMs: 0, limit: 10 })).toMatchObject({ removed: 1 });
+    expect((await clean("audit")).removed).toBe(1);
+    expect(await count("audit")).toBe(2);
+    await expect(s.rows("delete from {s}.audit where true")).rejects.toMatchObject({ code: "HF002" });
+    await audit(400);
+    await expect(
+      s.rows("update {s}.audit set note = 'x' where at < now() - interval '300 days'"),
+    ).rejects.toMatchObject({
+      code: "HF002",
+    });
+  });
+
+  test("runs that another session has locked are left for the next round", async () => {
+    const own = group("locked");
+    const [id] = await s.store.runs.groupIds([own]);
+    await s.rows(`insert into {s}.runs (id, claim_group, priority, state, available_at, crash_limit, created_at, ended_at)
+      select md5('locked' || n)::uuid, ${id}, 0, 'completed', now(), 5, now(), now() from generate_series(1, 5) n`);
+    const client = await connect();
+    await client.query("begin");
+    await client.query(`select from ${s.schema}.runs where id = md5('locked1')::uuid for update`);
+    expect((await clean("runs")).removed).toBe(4);
+    await client.query("rollback");
+    expect((await clean("runs")).removed).toBe(1);
+  });
+
+  test("one call prunes and archives more than fits one statement", async () => {
+    const own = group("many");
+    const [id] = await s.store.runs.groupIds([own]);
+    await s.rows(`insert into {s}.runs (id, claim_group, priority, state, available_at, crash_limit, created_at, ended_at)
+      select gen_random_uuid(), ${id}, 0, 'completed', now(), 5, now(), now() from generate_series(1, 2500) n`);
+    const all = { env: "test", endedBeforeMs: 0, program: own.program, limit: 5_000 };
+    expect(await s.store.runs.archive(all)).toBe(2_500);
+    expect(await s.store.runs.prune({ ...all, limit: 2_400 })).toBe(2_400);
+    expect(await s.store.runs.countPrunable(all)).toEqual({ completed: 100 });
+    expect(await s.store.runs.prune(all)).toBe(100);
+  });
+});
+
 describe("plans", () => {
   const BATCH = 200;
+  /** A row for each part, one value, and a row for each program. */
+  const SMALL = ["cleanups", "lease_floor", "claim_groups"];
 
   test("read by index and a bounded number of rows, whatever the tables hold", async () => {
     const client = await connect();
@@ -200,13 +254,35 @@ describe("plans", () => {
       select 'plans/' || n, clock_timestamp() - interval '1 second' from generate_series(1, 30000) n`);
     await s.rows(`insert into {s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
       select 'plans', 'sub', 's-' || n, gen_random_uuid(), clock_timestamp(), 'json', '1' from generate_series(1, 30000) n`);
+    await s.rows(`insert into {s}.runs (id, claim_group, priority, state, available_at, crash_limit, created_at, ended_at)
+      select gen_random_uuid(), ${own}, 0, 'completed', clock_timestamp(), 5, clock_timestamp(), clock_timestamp()
+      from generate_series(1, 20000) n`);
+    await s.rows(`insert into {s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime, expires_at)
+      select gen_random_uuid(), 'plans', 'p', n::text, gen_random_uuid(), 'h', 'timed', clock_timestamp() from generate_series(1, 30000) n`);
+    await s.rows(`insert into {s}.reclaimed_claims (run_id, epoch, owner, outcome, at, counted, losses)
+      select md5('run' || (n / 6))::uuid, n % 6, gen_random_uuid(), 'waiting', clock_timestamp(), true, 0
+      from generate_series(0, 29999) n`);
+    await s.rows(`insert into {s}.instances (key, claim_group, id, input_hash, redact, created_at, seq, snapshot_seq, status, updated_at, ended_at, value, codec, data)
+      select md5('i' || n)::uuid, ${own}, n::text, 'h', '[]', now(), 1, 1, 'done', now(), now(), '1', 'json', '1' from generate_series(1, 20000) n`);
+    await s.rows(`insert into {s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
+      select gen_random_uuid(), md5('i' || n)::uuid, ${own}, 1, 'after', 'a', 'json', '1', now(), now() from generate_series(1, 20000) n`);
+    await s.rows(`insert into {s}.audit (id, at, env, by, via, action, object)
+      select gen_random_uuid(), clock_timestamp() - interval '40 days', 'plans', 'me', 'test', 'a', 'o' from generate_series(1, 30000) n`);
     for (const analyzed of [false, true]) {
-      if (analyzed) await s.rows("analyze {s}.runs, {s}.inbox, {s}.journal, {s}.leases, {s}.nodes, {s}.limit_rates");
+      if (analyzed)
+        await s.rows(
+          "analyze {s}.runs, {s}.inbox, {s}.journal, {s}.leases, {s}.nodes, {s}.limit_rates, {s}.run_keys, {s}.reclaimed_claims, {s}.audit, {s}.instances, {s}.timers",
+        );
       for (const part of Object.keys(STATEMENTS) as CleanPart[]) {
         await s.store.cleanUp({ part, env: "plans", everyMs: 0, keepMs: DAY_MS, limit: 1 });
         for (const mode of ["force_custom_plan", "force_generic_plan"] as const) {
-          const reading = await explain(client, s.text(STATEMENTS[part]), ["plans", 0, BATCH], mode);
-          const tables = reading.whole.filter((table) => table !== "cleanups" && table !== "lease_floor");
+          const reading = await explain(
+            client,
+            s.text(STATEMENTS[part]),
+            ["plans", part === "runs" ? Array(5).fill(0) : 0, BATCH],
+            mode,
+          );
+          const tables = reading.whole.filter((table) => !SMALL.includes(table));
           expect(tables, `${part}, ${mode}`).toEqual([]);
           const most = Math.max(...Object.values(reading.rows));
           expect(most, `${part}, ${mode}: ${JSON.stringify(reading.rows)}`).toBeLessThan(3 * BATCH + KEPT_NODES);

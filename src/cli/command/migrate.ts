@@ -3,22 +3,39 @@
 import { migrationSql } from "../../store/postgres/index.js";
 import type { Call, Command, Report } from "../command.js";
 import { connectToMigrate } from "../connect.js";
+import { CommandMisused } from "../error.js";
+import { textOption } from "../options.js";
 
 export const migrate: Command = {
   name: "migrate",
   takes: [],
   summary: "create the tables, or bring them up to date",
-  details: "Safe to run repeatedly and concurrently. --print needs no database.",
-  options: { print: { type: "boolean", description: "print the SQL of all migrations instead of applying it" } },
-  run: (call) => (call.values["print"] ? print(call) : apply(call)),
+  details: "Safe to run repeatedly and concurrently. --print and --sql need no database.",
+  options: {
+    print: { type: "boolean", description: "print the SQL of the migrations instead of applying it" },
+    sql: { type: "boolean", description: "the same without begin and commit, for a migration tool" },
+    from: {
+      type: "string",
+      value: "VERSION",
+      description: "with --print or --sql: only what comes after this version",
+    },
+  },
+  run: (call) => (call.values["print"] || call.values["sql"] ? print(call) : apply(call)),
 };
 
-async function print({ database: { schema } }: Call): Promise<Report> {
-  const sql = migrationSql(schema);
+async function print({ values, database: { schema } }: Call): Promise<Report> {
+  const sql = migrationSql(schema, { from: fromOption(values), transaction: !values["sql"] });
   return { text: sql, json: { schema, sql } };
 }
 
-async function apply({ database }: Call): Promise<Report> {
+function fromOption(values: Call["values"]): number {
+  const text = textOption(values, "from") ?? "0";
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new CommandMisused(`--from must be the version of a schema, not ${JSON.stringify(text)}`);
+}
+
+async function apply({ database, values }: Call): Promise<Report> {
+  if (values["from"] !== undefined) throw new CommandMisused("--from needs --print or --sql");
   const { schema } = database;
   const store = await connectToMigrate(database);
   try {

@@ -1,7 +1,8 @@
 // Clean-up removes rows that are no longer needed, rarely and in small batches: one node of an env at a time, separate from housekeeping.
 
 import { Loop } from "../../kernel/loop.js";
-import { CLEAN_PARTS, type CleanPart } from "../../store/contract/cleanup.js";
+import { sleep } from "../../kernel/world.js";
+import { CLEAN_PARTS, type CleanPart, isRetained } from "../../store/contract/cleanup.js";
 import type { Store } from "../../store/contract/store.js";
 import type { NodeParts } from "../node-parts.js";
 
@@ -15,6 +16,8 @@ const ROUNDS = 30;
 const BATCH = 2_000;
 /** Statements of a part in one round; the next round removes what is left. */
 const MOST_BATCHES = 20;
+/** Ended runs and instances are removed with all of their rows: smaller batches, and as many as end meanwhile. */
+const WHOLE = { parts: ["runs", "instances"] as readonly CleanPart[], batch: 500, mostBatches: 200 };
 const DAY_MS = 86_400_000;
 /** A commit may be repeated after its generation has passed, and finds its entry as long as it is there. */
 const GENERATION_LEASES = 4;
@@ -41,13 +44,18 @@ export function startCleanup(options: CleanupOptions): Loop {
 }
 
 async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, signal: AbortSignal): Promise<void> {
-  const { store, settings, env } = options;
-  const keepMs = keptFor(part, settings);
-  for (let batch = 0; batch < MOST_BATCHES && !signal.aborted; batch++) {
+  const { store, settings, env, world } = options;
+  const isWhole = WHOLE.parts.includes(part);
+  const [limit, most] = isWhole ? [WHOLE.batch, WHOLE.mostBatches] : [BATCH, MOST_BATCHES];
+  const kept = isRetained(part) ? {} : { keepMs: keptFor(part, settings) };
+  for (let batch = 0; batch < most && !signal.aborted; batch++) {
     // Other nodes have a jitter, too: a turn that is nearly due is due.
     const pauseMs = batch === 0 ? everyMs / 2 : 0;
-    const cleaned = await store.cleanUp({ part, env, everyMs: pauseMs, keepMs, limit: BATCH });
+    const startedAt = world.monotonicNow();
+    const cleaned = await store.cleanUp({ part, env, everyMs: pauseMs, ...kept, limit });
     if (!cleaned?.more) return;
+    // At most half of the time, so that a busy server has the other half for the work of runs.
+    if (isWhole) await sleep(world, world.monotonicNow() - startedAt, signal).catch(() => {});
   }
 }
 

@@ -1,9 +1,20 @@
 // Checks the names of options: an unknown one is an error that names the right place when there is one.
 
+import { InvalidInput } from "../error.js";
+
 /** Each option by its name. A group has the names of its own options. */
 export type OptionNames = Readonly<Record<string, true | Readonly<Record<string, true>>>>;
 
 export type Names<T> = { readonly [Name in keyof Required<T>]: true };
+
+/** Refuses unknown options of a call. */
+export function checkOptions(call: string, options: unknown, names: Readonly<Record<string, true>>): void {
+  if (!isGroup(options)) throw new InvalidInput(`options of ${call}`, "must be an object");
+  const unknown = Object.keys(options).filter((name) => !Object.hasOwn(names, name));
+  if (unknown.length === 0) return;
+  const list = Object.keys(names).join(", ");
+  throw new InvalidInput(`options of ${call}`, `${unknown.join(", ")}: no such option; the options are ${list}`);
+}
 
 /** Every unknown name and every group that is not an object is added to `problems`, under its path. */
 export function checkNames(options: object, names: OptionNames, problems: Map<string, string>): void {

@@ -1,9 +1,11 @@
 // Checks the filters, pages and ages of reads and removals.
 
+import { InvalidInput } from "../../kernel/error.js";
 import { attributesOf } from "../../kernel/run/attribute.js";
-import { RUN_STATES } from "../../kernel/run/run-state.js";
-import type { RunFilter } from "../contract/run/runs.js";
+import { ENDED_STATES, RUN_STATES } from "../../kernel/run/run-state.js";
+import type { EndedRuns, RunFilter } from "../contract/run/runs.js";
 import {
+  type Check,
   checkDelay,
   checkLimit,
   checkOneOf,
@@ -45,6 +47,23 @@ export const checkAge = shape<{ env: string; endedBeforeMs: number; limit: numbe
   endedBeforeMs: checkDelay,
   limit: checkLimit,
 });
+
+const ENDED_RUNS = {
+  env: checkText,
+  endedBeforeMs: checkDelay,
+  states: optional((path, states) =>
+    listOf("states", (_, state) => checkOneOf(path, state, ENDED_STATES))(path, states),
+  ),
+  program: optional(checkText),
+  queue: optional(checkText),
+  runIds: optional((path, ids) => {
+    const problem = listOf("run ids", checkUuid)(path, ids);
+    if (problem || (ids as readonly unknown[]).length <= LONGEST_PAGE) return problem;
+    return new InvalidInput(path, `at most ${LONGEST_PAGE} run ids`);
+  }),
+} satisfies Record<keyof EndedRuns, Check>;
+export const checkEnded = shape<EndedRuns>("options", ENDED_RUNS);
+export const checkEndedToTake = shape<EndedRuns & { limit: number }>("options", { ...ENDED_RUNS, limit: checkLimit });
 
 /** What is done to a number of rows of an env. */
 export const checkRound = shape<{ env: string; limit: number }>("options", { env: checkText, limit: checkLimit });

@@ -1,4 +1,6 @@
-// Clean-up: removes rows that are no longer needed, in batches, by one node of an env at a time. Whole runs stay: see `prune`.
+// Clean-up: removes rows that are no longer needed, in batches, by one node of an env at a time.
+
+import { SHORTEST_AUDIT_DAYS } from "../../kernel/setting/retention.js";
 
 /**
  * - `generations`: journal entries and messages of a run's past generations.
@@ -6,17 +8,30 @@
  * - `nodes`: nodes that stopped or died.
  * - `rates`: start times of rate limits that have passed.
  * - `debounces`: gathered events whose run was cancelled, skipped or pruned before it began.
+ *
+ * By the retention that the store was opened with:
+ * - `instances`: ended instances of state machines, with their events and timers.
+ * - `claims`: which nodes lost claims on a run, except the last one of each run.
+ * - `audit`: rows of the audit that are at least 30 days old.
+ * - `keys`: keys that were reserved for a time which has passed.
+ * - `runs`: ended runs with everything that belongs to them; a child after its parent.
  */
-export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates", "debounces"] as const;
+export const RETAINED_PARTS = ["instances", "claims", "audit", "keys", "runs"] as const;
+export type RetainedPart = (typeof RETAINED_PARTS)[number];
+export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates", "debounces", ...RETAINED_PARTS] as const;
 export type CleanPart = (typeof CLEAN_PARTS)[number];
+
+export function isRetained(part: CleanPart): part is RetainedPart {
+  return (RETAINED_PARTS as readonly CleanPart[]).includes(part);
+}
 
 export interface CleanRound {
   readonly part: CleanPart;
   readonly env: string;
   /** Does nothing when a node of the env has done this part within this time; 0: in any case. */
   readonly everyMs: number;
-  /** Rows that ended within this time are kept. */
-  readonly keepMs: number;
+  /** Rows that ended within this time are kept. Omitted: as long as the retention of the store says, for the parts that it has. */
+  readonly keepMs?: number;
   /** Rows removed at most. */
   readonly limit: number;
 }
@@ -37,3 +52,6 @@ export const MESSAGE_MEMORY_MS = 3_600_000;
 export const KEPT_NODES = 1_000;
 /** A node that has not stopped counts as gone after this time without a sign of life. */
 export const SILENT_NODE_MS = 600_000;
+
+/** A younger row of the audit is never removed: in PostgreSQL, a trigger refuses it. */
+export const SHORTEST_AUDIT_MS = SHORTEST_AUDIT_DAYS * 86_400_000;

@@ -1,6 +1,34 @@
-// A transaction of the caller's own. In it Holdfast only INSERTs; the caller commits or rolls back.
+// Transactions: of the caller's own, in which Holdfast only INSERTs, and those that Holdfast opens for a step.
 
+/** The caller commits or rolls back. */
 export interface Transaction {
   /** Returns `{ rows }`, as `pg` does, or the rows themselves. */
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] } | readonly unknown[]>;
+}
+
+/** A statement as an object, as `pg` takes it. A name is ignored: statements are not prepared. */
+export interface TransactionQuery {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Rows as arrays of their columns. */
+  readonly rowMode?: "array";
+  /** How columns are read, as `pg` takes it. */
+  readonly types?: unknown;
+  readonly name?: string;
+}
+
+/** The same fields as `pg`'s QueryResult. */
+export interface TransactionResult<Row> {
+  readonly rows: Row[];
+  readonly rowCount: number | null;
+  readonly command: string;
+  readonly oid: number;
+  // biome-ignore lint/suspicious/noExplicitAny: as in the types of `pg`
+  readonly fields: any[];
+}
+
+/** The transaction of a step: its connection takes statements as a client of `pg` does. */
+export interface StepTransactionClient extends Transaction {
+  // biome-ignore lint/suspicious/noExplicitAny: as in the types of `pg`
+  query<Row = any>(text: string | TransactionQuery, values?: readonly unknown[]): Promise<TransactionResult<Row>>;
 }

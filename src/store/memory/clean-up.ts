@@ -1,14 +1,18 @@
 // Removes rows that nothing needs any more: past generations, old leases, gone nodes, past rates.
 
+import type { Retention } from "../../kernel/setting/retention.js";
 import {
   type Cleaned,
   type CleanPart,
   type CleanRound,
+  isRetained,
   KEPT_NODES,
   MESSAGE_MEMORY_MS,
+  type RetainedPart,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
 import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../contract/node/nodes.js";
+import { cleanRetained } from "./clean-retained.js";
 import { toUs } from "./table/micros.js";
 import { joinKey } from "./table/names.js";
 import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
@@ -22,17 +26,18 @@ interface Round {
   readonly limit: number;
 }
 
-export function cleanUp(tables: Tables, round: CleanRound): Cleaned | null {
+export function cleanUp(tables: Tables, retention: Retention, round: CleanRound): Cleaned | null {
   const { part, env, everyMs, keepMs, limit } = round;
   const nowUs = tables.nowUs();
   const key = joinKey(env, part);
   if ((tables.cleanups.get(key) ?? Number.NEGATIVE_INFINITY) > nowUs - toUs(everyMs)) return null;
   tables.cleanups.set(key, nowUs);
   if (limit < 1) return { removed: 0, more: false };
-  return PARTS[part](tables, { env, nowUs, untilUs: nowUs - toUs(keepMs), limit });
+  if (isRetained(part)) return cleanRetained(tables, { ...round, part }, retention);
+  return PARTS[part](tables, { env, nowUs, untilUs: nowUs - toUs(keepMs!), limit });
 }
 
-const PARTS: Readonly<Record<CleanPart, (tables: Tables, round: Round) => Cleaned>> = {
+const PARTS: Readonly<Record<Exclude<CleanPart, RetainedPart>, (tables: Tables, round: Round) => Cleaned>> = {
   generations: cleanGenerations,
   leases: cleanLeases,
   nodes: cleanNodes,

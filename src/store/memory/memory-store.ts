@@ -1,5 +1,7 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
+import { checkOptions, type Names } from "../../kernel/setting/option-names.js";
+import { type Retention, type RetentionOptions, retentionOf } from "../../kernel/setting/retention.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
@@ -25,16 +27,23 @@ import { newTables, type Tables } from "./table/tables.js";
 import { memoryTimeouts } from "./timeout/timeouts.js";
 import { memoryViews } from "./view/views.js";
 
+export interface MemoryStoreOptions {
+  readonly world?: World;
+  /** How long what has ended is kept, as in `postgres`. */
+  readonly retention?: RetentionOptions;
+}
+
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
-export function memoryStore(options: { readonly world?: World } = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptions("memoryStore", options, { world: true, retention: true } satisfies Names<MemoryStoreOptions>);
   const world = options.world ?? systemWorld();
   const tables = newTables(world);
-  const store = checkedStore(storeOn(tables, world));
+  const store = checkedStore(storeOn(tables, world, retentionOf(options.retention)));
   rememberStore(store, tables);
   return store;
 }
 
-function storeOn(tables: Tables, world: World): Store {
+function storeOn(tables: Tables, world: World, retention: Retention): Store {
   const wakes = new Wakes(tables, world);
   return {
     runs: memoryRuns(tables, wakes),
@@ -52,7 +61,7 @@ function storeOn(tables: Tables, world: World): Store {
     views: memoryViews(tables),
     audit: memoryAudit(tables),
     tokens: memoryTokens(tables),
-    cleanUp: async (round) => cleanUp(tables, round),
+    cleanUp: async (round) => cleanUp(tables, retention, round),
     ...memoryHouse(tables, wakes),
     attend: async (attendee) => wakes.attend(attendee),
     close: async () => {},

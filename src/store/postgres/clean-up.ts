@@ -1,13 +1,17 @@
 // Removes rows that are no longer needed, in batches. A row of `cleanups` stores when a part was last done, and how far it came.
 
+import type { Retention } from "../../kernel/setting/retention.js";
 import {
   type Cleaned,
   type CleanPart,
   type CleanRound,
+  isRetained,
   KEPT_NODES,
   MESSAGE_MEMORY_MS,
+  type RetainedPart,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
+import { cleanRetained } from "./clean-retained.js";
 import type { Database } from "./connection/database.js";
 import { type Statement, statement } from "./connection/dialect.js";
 import { interval } from "./connection/instant.js";
@@ -208,7 +212,7 @@ select (select count(*) from gone)::int as removed, (select count(*) from page) 
   },
 );
 
-const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
+const STATEMENTS: Readonly<Record<Exclude<CleanPart, RetainedPart>, Statement>> = {
   generations: cleanGenerations,
   leases: cleanLeases,
   nodes: cleanNodes,
@@ -216,11 +220,12 @@ const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   debounces: cleanDebounces,
 };
 
-export async function cleanUp(db: Database, round: CleanRound): Promise<Cleaned | null> {
+export async function cleanUp(db: Database, retention: Retention, round: CleanRound): Promise<Cleaned | null> {
   const { part, env, everyMs, keepMs, limit } = round;
   const options = { once: true, timeoutMs: TIMEOUT_MS } as const;
   if ((await db.run(takeTurn, [env, part, everyMs], options)).length === 0) return null;
   if (limit < 1) return { removed: 0, more: false };
+  if (isRetained(part)) return cleanRetained(db, { ...round, part }, retention, options);
   const [cleaned] = await db.run<Cleaned>(STATEMENTS[part], [env, keepMs, limit], options);
   return cleaned!;
 }

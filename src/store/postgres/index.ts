@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { dialect } from "./connection/dialect.js";
-import { printMigrations } from "./migrate.js";
+import { type MigrationSqlOptions, printMigrations } from "./migrate.js";
 import { openPostgres, type PostgresOptions, type PostgresStore } from "./open.js";
 
 export {
@@ -14,7 +14,7 @@ export {
   StoreRefused,
   StoreUnavailable,
 } from "./connection/errors.js";
-export type { MigrateReport } from "./migrate.js";
+export type { MigrateReport, MigrationSqlOptions } from "./migrate.js";
 export type { PostgresOptions, PostgresStore } from "./open.js";
 
 /** A store on the database behind a URL, or on a `pg.Pool` of your own. */
@@ -22,7 +22,7 @@ export function postgres(source: string | pg.Pool, options: PostgresOptions = {}
   return openPostgres(source, options);
 }
 
-/** The SQL of all migrations, to review or to apply by hand. */
-export function migrationSql(schema = "holdfast"): string {
-  return printMigrations(dialect(schema));
+/** The SQL of the migrations, to review, or to apply by hand or with a migration tool. */
+export function migrationSql(schema = "holdfast", options: MigrationSqlOptions = {}): string {
+  return printMigrations(dialect(schema), options);
 }

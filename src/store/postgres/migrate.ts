@@ -2,6 +2,7 @@
 // migrator leaves either the old or the new version and the next one continues from there.
 
 import type pg from "pg";
+import { InvalidInput } from "../../kernel/error.js";
 import { compareVersions, PACKAGE_VERSION } from "../../kernel/package-version.js";
 import type { Database } from "./connection/database.js";
 import { type Dialect, statement } from "./connection/dialect.js";
@@ -25,12 +26,23 @@ export interface MigrateReport {
   readonly version: number;
 }
 
-/** The whole SQL, to apply by hand or to review first. */
-export function printMigrations(dialect: Dialect): string {
-  const parts = MIGRATIONS.map(
-    (m) => `-- ${m.version} ${m.name}\n${m.sql(dialect)}${mark(dialect, m.version, m.name)}`,
-  );
-  return `begin;\n${bookkeeping(dialect)}\n${parts.join("\n")}\ncommit;\n`;
+export interface MigrationSqlOptions {
+  /** Only the migrations after this version. Default: 0, all of them. */
+  readonly from?: number;
+  /** Whether the text has its own `begin` and `commit`. A migration tool brings its own. Default: true. */
+  readonly transaction?: boolean;
+}
+
+/** The SQL of the migrations, to apply by hand, by a migration tool, or to review first. */
+export function printMigrations(dialect: Dialect, { from = 0, transaction = true }: MigrationSqlOptions = {}): string {
+  const newest = MIGRATIONS.at(-1)!.version;
+  if (!Number.isInteger(from) || from < 0 || from > newest)
+    throw new InvalidInput("from", `must be a version from 0 to ${newest}`);
+  const wanted = MIGRATIONS.filter(({ version }) => version > from);
+  const parts = wanted.map((m) => `-- ${m.version} ${m.name}\n${m.sql(dialect)}${mark(dialect, m.version, m.name)}`);
+  if (parts.length === 0) return `-- Nothing to do: version ${newest} is the newest.\n`;
+  const text = `${bookkeeping(dialect)}\n${parts.join("\n")}\n`;
+  return transaction ? `begin;\n${text}commit;\n` : text;
 }
 
 /** Waits for locks only briefly and tries again: a migration that queues for a lock blocks every statement behind it. */

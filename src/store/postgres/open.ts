@@ -3,6 +3,10 @@
 import type pg from "pg";
 import { type Duration, toMs } from "../../kernel/duration.js";
 import { InvalidInput } from "../../kernel/error.js";
+import type { Logger } from "../../kernel/logger.js";
+import { checkOptions, type Names } from "../../kernel/setting/option-names.js";
+import { type RetentionOptions, retentionOf } from "../../kernel/setting/retention.js";
+import { loggerOf } from "../../kernel/stderr-logger.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import { checkedStore } from "../checked-store.js";
@@ -49,6 +53,10 @@ export interface PostgresOptions {
   readonly queryTimeout?: Duration;
   /** How long a call is repeated while the database is unavailable. Default 30 s. */
   readonly retryFor?: Duration;
+  /** Where the store reports a database that does not answer the first call. Default: warnings on standard error. `false`: nowhere. */
+  readonly logger?: Logger | false;
+  /** How long what has ended is kept. Nodes remove the rest by themselves. Default: completed runs 30 days, failed and dead ones 90 days. */
+  readonly retention?: RetentionOptions;
 }
 
 export interface PostgresStore extends Store {
@@ -66,8 +74,11 @@ export function openPostgres(
   options: PostgresOptions,
   { world = systemWorld(), now }: { world?: World; now?: string } = {},
 ): PostgresStore {
+  checkSource(source);
+  checkOptions("postgres", options, OPTION_NAMES);
   const { notify = true } = options;
   const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
+  const retention = retentionOf(options.retention);
   const attendees = new Set<Attendee>();
   const db = openDatabase({ ...options, source, notify, retryForMs, world, now }, attendees);
   const groups = new Groups(db);
@@ -103,7 +114,7 @@ export function openPostgres(
     tokens: tokenStore(db),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
-    cleanUp: (round) => cleanUp(db, round),
+    cleanUp: (round) => cleanUp(db, retention, round),
     attend: attending,
     close: () => {
       wakes.close();
@@ -121,7 +132,29 @@ export function openPostgres(
   };
 }
 
-interface DatabaseSource extends Omit<PostgresOptions, "retryFor"> {
+const OPTION_NAMES: Names<PostgresOptions> = {
+  schema: true,
+  connections: true,
+  transactions: true,
+  notify: true,
+  queryTimeout: true,
+  retryFor: true,
+  retention: true,
+  logger: true,
+};
+
+/** Without types, a missing variable of the environment arrives here. */
+function checkSource(source: unknown): void {
+  if (typeof source === "string" && source !== "") return;
+  if (typeof source === "object" && source !== null && "connect" in source) return;
+  const given = source === undefined || source === "" ? "it is not set; is DATABASE_URL set in the environment?" : "";
+  throw new InvalidInput(
+    "postgres(url)",
+    `must be the URL of a database, or a pg.Pool; ${given || `it is a ${typeof source}`}`,
+  );
+}
+
+interface DatabaseSource extends Omit<PostgresOptions, "retryFor" | "retention"> {
   readonly source: string | pg.Pool;
   readonly notify: boolean;
   readonly retryForMs: number;
@@ -154,6 +187,7 @@ function openDatabase(
     connections,
     transactions,
     queryTimeoutMs: toMs(options.queryTimeout ?? "10s", "queryTimeout"),
+    logger: loggerOf(options.logger),
     retryForMs,
   });
 }

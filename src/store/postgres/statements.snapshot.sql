@@ -304,27 +304,52 @@ from ok;
 -- archive_runs · run/retain-runs.ts
 -- Archives runs that ended a given time ago.
 with found as materialized (
-  select x.id
-  from "holdfast".claim_groups g
-  cross join unnest(array[0, 1]) as part (n)
-  cross join lateral (
+  select y.id
+  from (
+    select x.id, x.ended_at
+    from "holdfast".claim_groups g
+    cross join unnest(array[0, 1]) as part (n)
+    cross join lateral (
+      select r.id, r.ended_at
+      from "holdfast".runs r
+      where r.claim_group = g.id
+        and (
+          case
+            when r.archived_at is not null then 2
+            when r.state in ('failed', 'dead', 'quarantined') then 1
+            else 0 end
+        ) = part.n
+        and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+        and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+        and ($4::text[] is null or r.state = any ($4))
+        and true
+      order by r.ended_at, r.id
+      limit $3
+    ) x
+    where $7::uuid[] is null
+      and g.env = $1
+      and ($5::text is null or g.program = $5)
+      and ($6::text is null or g.queue = $6)
+    union all
     select r.id, r.ended_at
-    from "holdfast".runs r
-    where r.claim_group = g.id
+    from unnest($7::uuid[]) as named (id)
+    cross join lateral (select * from "holdfast".runs r where r.id = named.id limit 1) r
+    cross join lateral (select * from "holdfast".claim_groups g where g.id = r.claim_group limit 1) g
+    where g.env = $1
+      and ($5::text is null or g.program = $5)
+      and ($6::text is null or g.queue = $6)
+      and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+      and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+      and ($4::text[] is null or r.state = any ($4))
       and (
         case
           when r.archived_at is not null then 2
           when r.state in ('failed', 'dead', 'quarantined') then 1
           else 0 end
-      ) = part.n
-      and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
-      and r.state <> 'quarantined'
+      ) in (0, 1)
       and true
-    order by r.ended_at, r.id
-    limit $3
-  ) x
-  where g.env = $1
-  order by x.ended_at, x.id
+  ) y
+  order by y.ended_at, y.id
   limit $3
 ),
 old as materialized (
@@ -927,6 +952,61 @@ update "holdfast".nodes
 set claims = $2::int[]
 where incarnation = $1 and claims <> $2::int[];
 
+-- clean_audit · clean-retained.ts
+-- Removes old rows of the audit.
+with page as materialized (
+  select a.id
+  from "holdfast".oldest_audit($1, $3) a
+  where a.at <= clock_timestamp() - ($2::float8) * interval '1 millisecond'
+),
+old as materialized (
+  select a.id
+  from "holdfast".audit a
+  where a.id = any (array (select id from page))
+  for update skip locked
+),
+gone as (delete from "holdfast".audit a where a.id = any (array (select id from old)) returning 1)
+select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more;
+
+-- clean_claims · clean-retained.ts
+-- Removes old records of reclaimed claims.
+with place as materialized (select c.past from "holdfast".cleanups c where c.env = $1 and c.part = 'claims'),
+page as materialized (
+  select k.run_id, k.epoch, k.at
+  from place,
+    "holdfast".reclaimed_after(place.past, clock_timestamp() - ($2::float8) * interval '1 millisecond', $3) k
+),
+old as materialized (
+  select x.ctid
+  from page p
+  cross join lateral (
+    select k.ctid
+    from "holdfast".reclaimed_claims k
+    where k.run_id = p.run_id
+      and k.epoch = p.epoch
+      and exists (select from "holdfast".reclaimed_claims l where l.run_id = p.run_id and l.epoch > p.epoch)
+      and exists (
+        select
+        from "holdfast".runs r
+        join "holdfast".claim_groups g on g.id = r.claim_group
+        where r.id = p.run_id and g.env = $1
+        offset 0
+      )
+    for update skip locked
+  ) x
+),
+gone as (
+  delete from "holdfast".reclaimed_claims k
+  where k.ctid = any (array (select ctid from old))
+  returning 1
+),
+moved as (
+  update "holdfast".cleanups c
+  set past = case when (select count(*) from page) < $3 then '-infinity' else (select max(at) from page) end
+  where c.env = $1 and c.part = 'claims'
+)
+select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more;
+
 -- clean_debounces · clean-up.ts
 -- Removes debounced events that no run will take.
 with t as materialized (select clock_timestamp() as now),
@@ -1069,6 +1149,23 @@ select ((select count(*) from gone) + (select count(*) from read))::int as remov
   is_full or has_next as more
 from full_batch;
 
+-- clean_keys · clean-retained.ts
+-- Removes keys whose time has passed.
+with page as materialized (
+  select k.hash
+  from "holdfast".expired_keys($1, clock_timestamp() - ($2::float8) * interval '1 millisecond', $3) k
+),
+old as materialized (
+  select k.hash
+  from "holdfast".run_keys k
+  where k.hash = any (array (select hash from page))
+    and k.lifetime = 'timed'
+    and k.expires_at <= clock_timestamp()
+  for update skip locked
+),
+gone as (delete from "holdfast".run_keys k where k.hash = any (array (select hash from old)) returning 1)
+select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more;
+
 -- clean_leases · clean-up.ts
 -- Removes finished leases and those that expired long ago.
 with t as materialized (select clock_timestamp() as now),
@@ -1194,6 +1291,95 @@ moved as (
   where c.env = $1 and c.part = 'rates'
 )
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more;
+
+-- clean_runs · clean-retained.ts
+-- Removes runs that the store no longer keeps.
+with ages as materialized (
+  select x.state, x.part, clock_timestamp() - (x.ms) * interval '1 millisecond' as until
+  from unnest(
+    $2::float8[], array[ 'completed', 'failed', 'cancelled', 'skipped', 'dead'], array[0, 1, 0, 0, 1]
+  ) as x(ms, state, part)
+  where x.ms is not null
+),
+ranges as materialized (
+  select a.part, max(a.until) as until
+  from (select part, until from ages union all select 2, until from ages) a
+  group by a.part
+),
+found as materialized (
+  select x.id
+  from "holdfast".claim_groups g
+  cross join ranges p
+  cross join lateral (
+    select r.id
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = p.part
+      and r.ended_at <= p.until
+      and r.ended_at <= (select a.until from ages a where a.state = r.state)
+      and not exists (select from "holdfast".runs o where o.id = r.parent_id)
+    order by r.ended_at, r.id
+    limit $3
+  ) x
+  where g.env = $1
+  limit $3
+),
+old as materialized (
+  select r.id
+  from "holdfast".runs r
+  where r.id = any (array (select id from found))
+    and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+  for no key update of r skip locked
+),
+gone as (
+  delete from "holdfast".runs r
+  where r.id = any (array (select id from old))
+    and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+  returning r.id, r.key_hash
+),
+journal as (delete from "holdfast".journal j where j.run_id = any (array (select id from gone))),
+taken as (delete from "holdfast".reclaimed_claims k where k.run_id = any (array (select id from gone))),
+deferred as (delete from "holdfast".deferred_runs f where f.run_id = any (array (select id from gone))),
+needs as (delete from "holdfast".run_needs n where n.need_id = any (array (select id from gone))),
+misfits as (delete from "holdfast".misfit_runs m where m.run_id = any (array (select id from gone))),
+limits as (delete from "holdfast".run_limits l where l.run_id = any (array (select id from gone))),
+tries as materialized (
+  select p.env, p.program, p.opening, p.n
+  from "holdfast".breaker_probes p
+  where p.env = $1
+    and p.at <= clock_timestamp() - (10000) * interval '1 millisecond'
+    and (
+      ((p.run_id in (select id from gone)) is not false)
+        or not exists (select from "holdfast".runs r where r.id = p.run_id)
+    )
+  order by p.at, p.run_id
+  limit $3
+  for update skip locked
+),
+probes as (
+  delete from "holdfast".breaker_probes p using tries x
+  where (p.env, p.program, p.opening, p.n) = (x.env, x.program, x.opening, x.n)
+),
+inbox as (delete from "holdfast".inbox i where i.run_id = any (array (select id from gone))),
+held as materialized (
+  select k.hash
+  from (select id, key_hash from gone where key_hash is not null order by key_hash) g
+  cross join lateral (
+    select k.hash
+    from "holdfast".run_keys k
+    where k.hash = g.key_hash
+      and k.run_id = g.id
+      and not (k.lifetime = 'timed' and k.expires_at > clock_timestamp())
+    for update
+  ) k
+),
+keys as (delete from "holdfast".run_keys k where k.hash = any (array (select hash from held)))
+select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more;
 
 -- commit_runs · claim/commit.ts
 -- Commits effects that write only their runs' own rows and journals.
@@ -5556,13 +5742,8 @@ left join lateral (
 with found as materialized (
   select x.key
   from "holdfast".claim_groups g
-  cross join lateral (
-    select i.key, i.ended_at
-    from "holdfast".instances i
-    where i.claim_group = g.id
-      and i.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
-    order by i.ended_at
-    limit $3
+  cross join lateral "holdfast".ended_instances(
+    g.id, clock_timestamp() - ($2::float8) * interval '1 millisecond', $3
   ) x
   where g.env = $1
   order by x.ended_at, x.key
@@ -5583,31 +5764,74 @@ from gone;
 -- prune_runs · run/retain-runs.ts
 -- Removes runs that ended a given time ago.
 with found as materialized (
-  select x.id
-  from "holdfast".claim_groups g
-  cross join unnest(array[0, 1, 2]) as part (n)
-  cross join lateral (
+  select y.id
+  from (
+    select x.id, x.ended_at
+    from "holdfast".claim_groups g
+    cross join unnest(array[0, 1, 2]) as part (n)
+    cross join lateral (
+      select r.id, r.ended_at
+      from "holdfast".runs r
+      where r.claim_group = g.id
+        and (
+          case
+            when r.archived_at is not null then 2
+            when r.state in ('failed', 'dead', 'quarantined') then 1
+            else 0 end
+        ) = part.n
+        and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+        and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+        and ($4::text[] is null or r.state = any ($4))
+        and not exists (
+          select
+          from "holdfast".runs p
+          where p.id = r.parent_id
+            and p.state not in ('completed', 'cancelled', 'skipped')
+            and not (
+              p.ended_at is not null
+                and p.state in ('failed', 'dead')
+                and p.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+                and ($4::text[] is null or p.state = any ($4))
+            )
+        )
+      order by r.ended_at, r.id
+      limit $3
+    ) x
+    where $7::uuid[] is null
+      and g.env = $1
+      and ($5::text is null or g.program = $5)
+      and ($6::text is null or g.queue = $6)
+    union all
     select r.id, r.ended_at
-    from "holdfast".runs r
-    where r.claim_group = g.id
+    from unnest($7::uuid[]) as named (id)
+    cross join lateral (select * from "holdfast".runs r where r.id = named.id limit 1) r
+    cross join lateral (select * from "holdfast".claim_groups g where g.id = r.claim_group limit 1) g
+    where g.env = $1
+      and ($5::text is null or g.program = $5)
+      and ($6::text is null or g.queue = $6)
+      and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+      and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+      and ($4::text[] is null or r.state = any ($4))
       and (
         case
           when r.archived_at is not null then 2
           when r.state in ('failed', 'dead', 'quarantined') then 1
           else 0 end
-      ) = part.n
-      and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
-      and r.state <> 'quarantined'
+      ) in (0, 1, 2)
       and not exists (
         select
         from "holdfast".runs p
-        where p.id = r.parent_id and p.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+        where p.id = r.parent_id
+          and p.state not in ('completed', 'cancelled', 'skipped')
+          and not (
+            p.ended_at is not null
+              and p.state in ('failed', 'dead')
+              and p.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+              and ($4::text[] is null or p.state = any ($4))
+          )
       )
-    order by r.ended_at, r.id
-    limit $3
-  ) x
-  where g.env = $1
-  order by x.ended_at, x.id
+  ) y
+  order by y.ended_at, y.id
   limit $3
 ),
 old as materialized (
@@ -5630,14 +5854,6 @@ needs as (delete from "holdfast".run_needs n where n.need_id = any (array (selec
 misfits as (delete from "holdfast".misfit_runs m where m.run_id = any (array (select id from gone))),
 attributes as (delete from "holdfast".run_attributes a where a.run_id = any (array (select id from gone))),
 limits as (delete from "holdfast".run_limits l where l.run_id = any (array (select id from gone))),
-past as materialized (
-  select r.key
-  from "holdfast".limit_rates r
-  where r.key >= $1 || '/' and r.key < $1 || '0' and r.next_at <= clock_timestamp()
-  limit $3
-  for update skip locked
-),
-rates as (delete from "holdfast".limit_rates r where r.key = any (array (select key from past))),
 tries as materialized (
   select p.env, p.program, p.opening, p.n
   from "holdfast".breaker_probes p
@@ -5658,16 +5874,25 @@ probes as (
 inbox as (delete from "holdfast".inbox i where i.run_id = any (array (select id from gone))),
 held as materialized (
   select k.hash
-  from "holdfast".run_keys k
-  where k.hash = any (array (select key_hash from gone where key_hash is not null))
-    and k.run_id = any (array (select id from gone))
-  order by 1
-  for update
+  from (select id, key_hash from gone where key_hash is not null order by key_hash) g
+  cross join lateral (
+    select k.hash
+    from "holdfast".run_keys k
+    where k.hash = g.key_hash
+      and k.run_id = g.id
+      and not (k.lifetime = 'timed' and k.expires_at > clock_timestamp())
+    for update
+  ) k
 ),
-keys as (
-  delete from "holdfast".run_keys k using held h
-  where k.hash = h.hash and k.run_id = any (array (select id from gone))
-)
+keys as (delete from "holdfast".run_keys k where k.hash = any (array (select hash from held))),
+past as materialized (
+  select r.key
+  from "holdfast".limit_rates r
+  where r.key >= $1 || '/' and r.key < $1 || '0' and r.next_at <= clock_timestamp()
+  limit $3
+  for update skip locked
+),
+rates as (delete from "holdfast".limit_rates r where r.key = any (array (select key from past)))
 select id
 from gone;
 

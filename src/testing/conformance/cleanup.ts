@@ -194,7 +194,14 @@ const others = {
   },
 
   "a round that is none is refused": async (s: Scene) => {
-    for (const odd of [{ part: "runs" }, { everyMs: -1 }, { keepMs: Number.NaN }, { limit: 0.5 }, { env: "a\0b" }]) {
+    for (const odd of [
+      { part: "none" },
+      { keepMs: undefined },
+      { everyMs: -1 },
+      { keepMs: Number.NaN },
+      { limit: 0.5 },
+      { env: "a\0b" },
+    ]) {
       await rejects(clean(s, "nodes", odd as Partial<CleanRound>), JSON.stringify(odd));
     }
   },

@@ -341,8 +341,16 @@ export class Steps {
       endedBeforeMs: this.#dice.one([0, 30, 1000]),
       limit: this.#dice.int(1, 8),
     };
-    if (this.#dice.chance(0.6)) return { name: "archive", call: (store) => store.runs.archive(options) };
-    return { name: "prune", call: (store) => store.runs.prune(options) };
+    // By the number that was drawn: another draw would change every history.
+    const narrow = [
+      {},
+      { states: ["failed", "dead"] as const },
+      { program: "a", queue: "a" },
+      { runIds: [this.#both.unknownId] },
+    ][options.limit % 4];
+    const which = options.endedBeforeMs === 30 ? { ...options, ...narrow } : options;
+    if (this.#dice.chance(0.6)) return { name: "archive", call: (store) => store.runs.archive(which) };
+    return { name: "prune", call: (store) => store.runs.prune(which) };
   }
 
   #read(): Step {

@@ -65,6 +65,7 @@ async function between(i: number, where: string): Promise<void> {
   if (i % GLANCE_EVERY === 0) {
     const ids = both.snapshot().runs.map(({ id }) => id);
     calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
+    calls.push(["countPrunable", (store) => store.runs.countPrunable({ env: "test", endedBeforeMs: i % 40 })]);
     for (const group of GROUPS) calls.push(["limitsOf", (store) => store.runs.limitsOf(group)]);
   }
   if (i % VIEW_EVERY === 0) calls.push(...viewCalls(both, i));

@@ -4,6 +4,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cleanRuns } from "../../../src/store/postgres/clean-retained.js";
 import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
 import { MAIL_WINDOW, wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
 import { archiveRuns, pruneRuns } from "../../../src/store/postgres/run/retain-runs.js";
@@ -58,13 +59,18 @@ describe("300,000 ended runs with random ids, few of them old and not archived y
   for (const analyzed of [false, true]) {
     test(`archive and prune read what they take, ${analyzed ? "analyzed" : "never analyzed"}`, async () => {
       if (analyzed) await client.query("analyze runs, claim_groups");
-      const age = (env: string, days: number) => [env, days * DAY_MS, LIMIT];
+      const age = (env: string, days: number) => [env, days * DAY_MS, LIMIT, null, null, null, null];
+      const ages = (env: string, days: number) => [env, Array(5).fill(days * DAY_MS), LIMIT];
       const read = {
         "archive, few": await mostRead(archiveRuns, age("test", 2), "runs"),
         "archive, none": await mostRead(archiveRuns, age("test", 50), "runs"),
         "archive, an unknown env": await mostRead(archiveRuns, age("none", 0), "runs"),
         "prune, few": await mostRead(pruneRuns, age("test", 30), "runs"),
         "prune, none": await mostRead(pruneRuns, age("test", 50), "runs"),
+        "retain, few": await mostRead(cleanRuns, ages("test", 30), "runs"),
+        "retain, none": await mostRead(cleanRuns, ages("test", 50), "runs"),
+        "retain, an unknown env": await mostRead(cleanRuns, ages("none", 0), "runs"),
+        "retain, many": await mostRead(cleanRuns, ages("test", 0), "runs"),
         "archive, many": await mostRead(archiveRuns, age("test", 0), "runs"),
         "prune, many": await mostRead(pruneRuns, age("test", 0), "runs"),
       };

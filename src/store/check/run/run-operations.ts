@@ -9,11 +9,12 @@ import type { AttributeChange, RunAttributes } from "../../contract/run/attribut
 import type { RunDeferrals, StackQuery } from "../../contract/run/deferrals.js";
 import type { MisfitReview, RunMisfits } from "../../contract/run/misfits.js";
 import type { RunRecords } from "../../contract/run/records.js";
+import type { RunRetention } from "../../contract/run/retention.js";
 import type { RetryCall, RunRetries } from "../../contract/run/retry.js";
 import type { InsertAnswer, RunStarts } from "../../contract/run/starts.js";
 import type { RunStops } from "../../contract/run/stops.js";
 import { CHANGES, type Each, MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
-import { checkAge, checkFilter, checkPage, checkRound } from "../filter.js";
+import { checkEnded, checkEndedToTake, checkFilter, checkPage, checkRound } from "../filter.js";
 import * as v from "../value.js";
 import { checkGroup, checkRun, idOf } from "./run.js";
 
@@ -110,9 +111,13 @@ const records = {
   glance: { ...READS, each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => null } },
   list: { ...READS, check: (filter, page) => checkFilter("filter", filter) ?? checkPage("page", page) },
   count: { ...READS, check: (filter) => checkFilter("filter", filter) },
-  archive: { ...CHANGES, changes: "ended runs: archived, and their keys free", check: v.whole(checkAge) },
-  prune: { ...CHANGES, changes: "ended runs: deleted", check: v.whole(checkAge) },
 } satisfies OperationsOf<RunRecords>;
+
+const retention = {
+  archive: { ...CHANGES, changes: "ended runs: archived, and their keys free", check: v.whole(checkEndedToTake) },
+  prune: { ...CHANGES, changes: "ended runs: deleted", check: v.whole(checkEndedToTake) },
+  countPrunable: { ...READS, check: v.whole(checkEnded) },
+} satisfies OperationsOf<RunRetention>;
 
 const retries = {
   retry: {
@@ -133,7 +138,16 @@ const misfits = {
   },
 } satisfies OperationsOf<RunMisfits>;
 
-export const RUN_OPERATIONS = { ...starts, ...stops, ...deferrals, ...attributes, ...records, ...retries, ...misfits };
+export const RUN_OPERATIONS = {
+  ...starts,
+  ...stops,
+  ...deferrals,
+  ...attributes,
+  ...records,
+  ...retention,
+  ...retries,
+  ...misfits,
+};
 
 function checkRetry(options: RetryCall): v.Problem {
   const check = v.shape<RetryCall>("options", {

@@ -1,4 +1,4 @@
-// Reading runs, and removing those that ended long ago.
+// Reading runs.
 
 import type { Attributes } from "../../../kernel/run/attribute.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -89,10 +89,4 @@ export interface RunRecords {
   list(filter: RunFilter, page: { readonly limit: number; readonly before?: string }): Promise<RunPage>;
 
   count(filter: RunFilter): Promise<Readonly<Partial<Record<RunState, number>>>>;
-
-  /** Archives ended runs: their keys are free again. Returns how many. */
-  archive(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
-
-  /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Returns how many. */
-  prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
 }

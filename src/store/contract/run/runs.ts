@@ -10,6 +10,7 @@ import type { RunAttributes } from "./attributes.js";
 import type { RunDeferrals } from "./deferrals.js";
 import type { RunMisfits } from "./misfits.js";
 import type { RunRecords } from "./records.js";
+import type { RunRetention } from "./retention.js";
 import type { RunRetries } from "./retry.js";
 import type { RunStarts } from "./starts.js";
 import type { RunStops } from "./stops.js";
@@ -23,6 +24,7 @@ export type { AttributeAnswer, AttributeChange } from "./attributes.js";
 export type { Deferral, ExpiredRun, StackQuery } from "./deferrals.js";
 export { DEFERRED_EXPIRED } from "./deferrals.js";
 export type { RunFilter, RunGlance, RunPage, RunRecord } from "./records.js";
+export type { EndedRuns } from "./retention.js";
 export type { InsertAnswer } from "./starts.js";
 export type { CancelAnswer, PauseAnswer, ResumeAnswer, StopProgress } from "./stops.js";
 
@@ -35,6 +37,7 @@ export interface RunStore
     RunDeferrals,
     RunAttributes,
     RunRecords,
+    RunRetention,
     RunLimits,
     RunRecovery,
     RunRetries,

@@ -35,12 +35,11 @@ export function takeKey(
 /** The lifetime it was taken with decides, not the one of the new run. */
 function isStale(tables: Tables, row: KeyRow, nowUs: number): boolean {
   const run = tables.runs.get(row.runId);
-  if (!run) return true;
   switch (row.lifetime) {
     case "live":
-      return isEnded(run.state);
+      return !run || isEnded(run.state);
     case "archived":
-      return run.archivedAtUs !== null;
+      return !run || run.archivedAtUs !== null;
     case "timed":
       return (row.untilUs ?? 0) <= nowUs;
   }

@@ -103,7 +103,10 @@ function newestFirst(a: InstanceRow, b: InstanceRow): number {
   return b.createdAtUs - a.createdAtUs || compareText(b.key, a.key);
 }
 
-function pruneInstances(tables: Tables, { env, endedBeforeMs, limit }: Parameters<MachineStore["prune"]>[0]): number {
+export function pruneInstances(
+  tables: Tables,
+  { env, endedBeforeMs, limit }: Parameters<MachineStore["prune"]>[0],
+): number {
   if (limit < 1) return 0;
   const untilUs = tables.nowUs() - toUs(endedBeforeMs);
   const old = [...tables.instances.values()]

@@ -1,8 +1,10 @@
 // The store's connections: the pools, how a connection is borrowed, and what is set on it first.
 
 import pg from "pg";
+import type { Logger } from "../../../kernel/logger.js";
 import type { World } from "../../../kernel/world.js";
 import { ConnectRefused, ConnectTimeout, StoreClosed } from "./errors.js";
+import { FirstContact } from "./first-contact.js";
 import { GIVE_BACK_POOLED, giveBack, LOOK } from "./session-reset.js";
 import { SpareConnections } from "./spare-connections.js";
 import { connectionSurvives, faultOf, isWrongServer } from "./sqlstate.js";
@@ -23,6 +25,8 @@ export interface ConnectionOptions {
   /** At most this many transactions of the user's steps at a time. */
   readonly transactions: number;
   readonly queryTimeoutMs: number;
+  /** Where it reports that the database does not answer the first call. Default: nowhere. */
+  readonly logger?: Pick<Logger, "warn"> | null;
 }
 
 /**
@@ -81,11 +85,19 @@ export class Connections {
   readonly #onGivenUp = new Set<() => void>();
   /** Callers that wait for a connection. */
   readonly #waiting = new Set<(reason: Error) => void>();
+  /** Errors of opening a connection: no statement was sent. */
+  readonly #unsent = new WeakSet<object>();
+  /** Host and port, without user and password. */
+  readonly address: string;
+  readonly firstContact: FirstContact;
 
   /** `onNew` is called for every new connection: the server behind it may be another one than before. */
   constructor(options: ConnectionOptions, onNew: () => void) {
     this.#options = options;
+    this.address = addressOf(options.source);
+    this.firstContact = new FirstContact({ ...options, address: this.address, logger: options.logger ?? null });
     this.#onConnect = (client) => {
+      this.firstContact.reached();
       // Of ours it is known already, with what was asked of it.
       if (!this.#opened.has(client)) this.#opened.set(client, { age: this.#age, until: FOR_GOOD, role: "none" });
       onNew();
@@ -235,12 +247,19 @@ export class Connections {
   async #connectToRight(line: Line): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#connect(line).catch((error: unknown) => {
+        if (typeof error === "object" && error !== null) this.#unsent.add(error);
         // No statement is the cause when a connection cannot be opened.
         throw faultOf(error) === "transient" || error instanceof StoreClosed ? error : refusedToConnect(error);
       });
+      this.firstContact.reached();
       if (!this.#isOld(client)) return client;
       client.release(true);
     }
+  }
+
+  /** Whether a call failed with this before anything was sent. */
+  isUnsent(error: unknown): boolean {
+    return typeof error === "object" && error !== null && this.#unsent.has(error);
   }
 
   /** A pool of the application's may wait without end for a free connection, or for the server's greeting. */
@@ -255,7 +274,7 @@ export class Connections {
         this.#waiting.delete(giveUp);
         reject(reason);
       };
-      const cancel = world.after(queryTimeoutMs, () => giveUp(new ConnectTimeout()));
+      const cancel = world.after(this.firstContact.most(queryTimeoutMs), () => giveUp(new ConnectTimeout()));
       this.#waiting.add(giveUp);
       this.#pools[line].connect().then((client) => {
         cancel();
@@ -286,6 +305,18 @@ export class Connections {
     );
     const until = readOnly === "on" ? this.#options.world.monotonicNow() + READ_ONLY_MS : FOR_GOOD;
     this.#opened.set(client, { age, until, role });
+  }
+}
+
+/** As the driver reads it. */
+function addressOf(source: string | pg.Pool): string {
+  try {
+    const config = typeof source === "string" ? { connectionString: source } : { ...source.options };
+    const { host, port } = new pg.Client(config as pg.ClientConfig);
+    return `${host}:${port}`;
+  } catch {
+    // It cannot be parsed; the first connection fails and reports that.
+    return "an address that cannot be parsed";
   }
 }
 

@@ -231,23 +231,33 @@ export class Database {
   async repeat<T>(operation: string, forMs: number, attempt: () => Promise<T>): Promise<T> {
     const { world } = this.#options;
     const startedAt = world.monotonicNow();
-    for (let tries = 1; ; tries++) {
-      try {
-        return await attempt();
-      } catch (error) {
-        const spentMs = world.monotonicNow() - startedAt;
-        const delayMs = Math.min(20 * 2 ** tries, 500) * (0.5 + world.random() / 2);
-        if (faultOf(error) !== "transient" || spentMs + delayMs > forMs) throw this.trouble(operation, spentMs, error);
-        await sleep(world, delayMs);
+    const contact = this.#connections.firstContact;
+    const end = contact.begin();
+    let sent = false;
+    try {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await attempt();
+        } catch (error) {
+          const spentMs = world.monotonicNow() - startedAt;
+          const delayMs = Math.min(20 * 2 ** tries, 500) * (0.5 + world.random() / 2);
+          contact.failed(error);
+          sent ||= !this.#connections.isUnsent(error);
+          const isLast = spentMs + delayMs > contact.most(forMs);
+          if (faultOf(error) !== "transient" || isLast) throw this.trouble(operation, spentMs, error, sent);
+          await sleep(world, delayMs);
+        }
       }
+    } finally {
+      end();
     }
   }
 
   /** The error that the caller gets when a call has failed for good. */
-  trouble(operation: string, spentMs: number, error: unknown): unknown {
+  trouble(operation: string, spentMs: number, error: unknown, sent = true): unknown {
     switch (faultOf(error)) {
       case "transient":
-        return new StoreUnavailable(operation, spentMs, error);
+        return new StoreUnavailable(operation, spentMs, error, { sent, at: this.#connections.address });
       case "refused":
         return new StoreRefused(operation, error instanceof ConnectRefused ? error.cause : error);
       case "data":

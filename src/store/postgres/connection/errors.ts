@@ -7,12 +7,27 @@ import { sqlState } from "./sqlstate.js";
 export class StoreUnavailable extends HoldfastError {
   readonly code = "STORE_UNAVAILABLE";
 
-  constructor(operation: string, afterMs: number, cause: unknown) {
+  /** Whether a statement was sent; false: nothing was changed. */
+  readonly sent: boolean;
+
+  /** `at`: its host and port. */
+  constructor(
+    operation: string,
+    afterMs: number,
+    cause: unknown,
+    { sent = true, at }: { sent?: boolean; at?: string } = {},
+  ) {
+    const database = `The database${at === undefined ? "" : ` at ${at}`}`;
+    const tried = `${operation} within ${Math.round(afterMs)} ms (${brief(cause)})`;
     super(
-      `The database did not carry out ${operation} within ${Math.round(afterMs)} ms (${brief(cause)}). ` +
-        "Whether it was applied is unknown; the same call may be repeated safely.",
+      sent
+        ? `${database} did not carry out ${tried}. ` +
+            "The statement was sent, but no answer came, so whether it was applied is unknown; the same call may be repeated safely."
+        : `${database} could not be reached for ${tried}. ` +
+            "Nothing was sent and nothing was changed; the same call may be repeated. Check that the server runs, its host and its port.",
       { cause },
     );
+    this.sent = sent;
   }
 }
 
@@ -136,7 +151,7 @@ function nextActionFor(code: string): string {
 }
 
 /** Connection strings carry passwords: only the message travels, cut short. */
-function brief(cause: unknown): string {
+export function brief(cause: unknown): string {
   const text = cause instanceof Error ? cause.message || cause.name : String(cause);
   const code = (cause as { code?: unknown } | null)?.code;
   return `${typeof code === "string" ? `${code}: ` : ""}${text.replace(/postgres(ql)?:\/\/\S+/g, "postgres://…").slice(0, 300)}`;

@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { checkStatement, EndedByHand, SeveralStatements, TransactionEnded } from "../../check/transaction.js";
-import type { Transaction } from "../../contract/transaction.js";
+import type { StepTransactionClient, TransactionQuery, TransactionResult } from "../../contract/transaction.js";
 import { faultOf, isServerState, sqlState } from "./sqlstate.js";
 
 /**
@@ -20,7 +20,7 @@ export interface StepTransactionOptions {
   readonly statementMs: number | null;
 }
 
-export class StepTransaction implements Transaction {
+export class StepTransaction implements StepTransactionClient {
   readonly #options: StepTransactionOptions;
   #open = true;
   #abandoned = false;
@@ -46,21 +46,26 @@ export class StepTransaction implements Transaction {
    * A property, so that it can be destructured. A failure that is not awaited must not end the process. Each statement waits for
    * the one before: after one that ended the transaction nothing more is sent.
    */
-  readonly query: Transaction["query"] = (text, values) => {
+  readonly query = <Row>(
+    asked: string | TransactionQuery,
+    values?: readonly unknown[],
+  ): Promise<TransactionResult<Row>> => {
     if (!this.#open) return Promise.reject(new TransactionEnded());
-    const answer = this.#turn.then(() => this.#query(text, values));
+    const answer = this.#turn.then(() => this.#query(asked, values));
     this.#turn = answer.catch(() => {});
-    return answer;
+    return answer as Promise<TransactionResult<Row>>;
   };
 
-  async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+  async #query(asked: string | TransactionQuery, given: readonly unknown[] | undefined): Promise<pg.QueryResult> {
     if (this.#abandoned) throw new TransactionEnded();
     if (this.#escaped) throw new EndedByHand();
+    const { text, values, ...reading } =
+      typeof asked === "object" && asked !== null ? statementOf(asked) : { text: asked };
     checkStatement(text);
     const { client, statementMs } = this.#options;
     // By the extended protocol, which takes one statement only, also without values.
     const limit = statementMs === null ? {} : { query_timeout: 1.5 * statementMs };
-    const query: object = { text, values, queryMode: "extended", ...limit };
+    const query: object = { text, values: given ?? values ?? [], ...reading, queryMode: "extended", ...limit };
     this.#sending++;
     let result: pg.QueryResult;
     try {
@@ -112,6 +117,11 @@ export class StepTransaction implements Transaction {
     // Where the server sets no limit, a long statement and a dead wire look the same; the step's retries bound both.
     return this.#options.statementMs !== null || !String(this.#refusal).includes("Query read timeout");
   }
+}
+
+/** Only what reads the answer: another option of the driver's, such as a callback, would break the step's turn. */
+function statementOf({ text, values, rowMode, types }: TransactionQuery) {
+  return { text, values, ...(rowMode && { rowMode }), ...(types !== undefined && { types }) };
 }
 
 /** Refused when it was parsed, whatever the language of the message. */

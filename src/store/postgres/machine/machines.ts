@@ -62,17 +62,13 @@ update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at
 where instance = $1 and state = 'dead' returning claim_group`,
 );
 
-const pruneInstances = statement(
+export const pruneInstances = statement(
   "prune_instances",
   "Removes instances that ended long ago.",
   ({ schema: s, now }) => `
 with found as materialized (
   select x.key from ${s}.claim_groups g
-  cross join lateral (
-    select i.key, i.ended_at from ${s}.instances i
-    where i.claim_group = g.id and i.ended_at <= (select ${now}) - ${interval("$2::float8")}
-    order by i.ended_at limit $3
-  ) x
+  cross join lateral ${s}.ended_instances(g.id, ${now} - ${interval("$2::float8")}, $3) x
   where g.env = $1 order by x.ended_at, x.key limit $3
 ), old as materialized (
   select i.key from ${s}.instances i where i.key = any(array(select key from found)) for update of i skip locked

@@ -55,6 +55,23 @@ create function ${s}.rates_after(of_env text, after_key text, most int) returns 
   where r.key > greatest(of_env || '/', after_key) and r.key < of_env || '0' order by r.key limit most
 $$;
 
+-- Only keys that were reserved for a time: the others go with their run.
+create index run_keys_timed on ${s}.run_keys (env, expires_at) where lifetime = 'timed';
+create function ${s}.expired_keys(of_env text, until timestamptz, most int) returns setof ${s}.run_keys ${ORDERED} $$
+  select k.* from ${s}.run_keys k
+  where k.lifetime = 'timed' and k.env = of_env and k.expires_at <= until order by k.expires_at limit most
+$$;
+
+create function ${s}.ended_instances(of_group int, until timestamptz, most int) returns table (key uuid, ended_at timestamptz) ${ORDERED} $$
+  select i.key, i.ended_at from ${s}.instances i
+  where i.claim_group = of_group and i.ended_at is not null and i.ended_at <= until order by i.ended_at limit most
+$$;
+
+create index reclaimed_claims_at on ${s}.reclaimed_claims (at, run_id, epoch);
+create function ${s}.reclaimed_after(after timestamptz, until timestamptz, most int) returns setof ${s}.reclaimed_claims ${ORDERED} $$
+  select k.* from ${s}.reclaimed_claims k where k.at > after and k.at <= until order by k.at, k.run_id, k.epoch limit most
+$$;
+
 -- No lease key that was removed had a higher epoch: a key that is new, or comes back, begins above it.
 create sequence ${s}.lease_floor minvalue 0 start 0;
 `;

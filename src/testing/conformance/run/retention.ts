@@ -2,7 +2,7 @@
 
 import { cases } from "../case.js";
 import { matches, rejects, same } from "../expect.js";
-import { append, complete, LONG_MS, PAST_MS, park, type Scene, SHORT_MS } from "../scene.js";
+import { append, complete, fail, LONG_MS, PAST_MS, park, type Scene, SHORT_MS } from "../scene.js";
 
 async function completed(s: Scene): Promise<string> {
   const claim = await s.start();
@@ -159,5 +159,73 @@ export const retentionCases = cases("retention", {
     same(await s.store.runs.archive(other), 0, "archived");
     same(await s.store.runs.prune(other), 0, "pruned");
     matches(await s.run(id), { state: "completed", archivedAt: null }, "record");
+  },
+
+  "only the states, the program, the queue or the runs that are named": async (s) => {
+    const [one, two] = [await completed(s), await completed(s)];
+    const failed = await s.start();
+    await s.accept(failed, [fail()]);
+    const all = { env: s.env, endedBeforeMs: 0, limit: 10 };
+    same(await s.store.runs.countPrunable(all), { completed: 2, failed: 1 }, "countPrunable");
+    same(await s.store.runs.countPrunable({ ...all, states: ["failed"] }), { failed: 1 }, "of a state");
+    same(await s.store.runs.archive({ ...all, states: [] }), 0, "archived of no state");
+    same(await s.store.runs.archive({ ...all, program: "none" }), 0, "archived of another program");
+    same(await s.store.runs.prune({ ...all, queue: "none" }), 0, "pruned of another queue");
+    same(await s.store.runs.archive({ ...all, runIds: [one] }), 1, "archived by its id");
+    same(await s.store.runs.archive({ ...all, runIds: [one] }), 0, "archived again");
+    same((await s.run(two)).archivedAt, null, "the other");
+    same(await s.store.runs.archive({ ...all, env: `${s.env}-2`, runIds: [two] }), 0, "archived from another env");
+    same(await s.store.runs.prune({ ...all, states: ["completed"] }), 2, "pruned of a state");
+    matches(await s.run(failed.runId), { state: "failed" }, "the failed one");
+    for (const odd of [{ states: ["running"] }, { runIds: ["x"] }, { program: 1 }]) {
+      await rejects(s.store.runs.prune({ ...all, ...odd } as never), JSON.stringify(odd));
+    }
+  },
+
+  "a child stays while its failed parent can be retried, unless both go (S20)": async (s) => {
+    const { parent, seq, child } = await family(s);
+    await s.accept(parent, [fail()], seq);
+    const all = { env: s.env, endedBeforeMs: 0, limit: 10 };
+    same(await s.store.runs.prune({ ...all, states: ["completed"] }), 0, "pruned without the parent");
+    same(await s.store.runs.countPrunable({ ...all, states: ["completed"] }), {}, "countPrunable");
+    matches(await s.run(child), { state: "completed" }, "child");
+    same(await s.store.runs.prune(all), 2, "pruned with the parent");
+  },
+
+  "a key that is reserved for a time outlives its run, and is free afterwards": async (s) => {
+    const key = s.newKey({ lifetime: { forMs: LONG_MS } });
+    const claim = await s.start({ key });
+    await s.accept(claim, [complete]);
+    const all = { env: s.env, endedBeforeMs: 0, limit: 10 };
+    same(await s.store.runs.prune(all), 1, "pruned");
+    const again = s.newRun({ key });
+    same(await s.store.runs.insert([again]), [{ outcome: "existing", runId: claim.runId }], "started again");
+    const round = { part: "keys", env: s.env, everyMs: 0, limit: 10 } as const;
+    same(await s.store.cleanUp(round), { removed: 0, more: false }, "keys that still hold");
+    const short = await s.start({ key: s.newKey({ key: "short", lifetime: { forMs: SHORT_MS } }) });
+    await s.accept(short, [complete]);
+    await s.advance(PAST_MS);
+    same(await s.store.runs.prune(all), 1, "pruned with its key");
+    same(await s.store.cleanUp(round), { removed: 0, more: false }, "keys that are left");
+  },
+
+  "clean-up removes ended runs by their age, a child after its parent, within its env (S20)": async (s) => {
+    const { parent, seq, child } = await family(s);
+    const other = await completed(s);
+    const round = { part: "runs", env: s.env, everyMs: 0, keepMs: 0, limit: 10 } as const;
+    same(await s.store.cleanUp({ ...round, env: `${s.env}-2` }), { removed: 0, more: false }, "of another env");
+    same(
+      await s.store.cleanUp({ part: "runs", env: s.env, everyMs: 0, limit: 10 }),
+      { removed: 0, more: false },
+      "by the store's settings",
+    );
+    same(await s.store.cleanUp({ ...round, keepMs: LONG_MS }), { removed: 0, more: false }, "young ones");
+    same(await s.store.cleanUp(round), { removed: 1, more: false }, "the one without a parent");
+    same(await s.store.runs.get(other), null, "its record");
+    await s.accept(parent, [fail()], seq);
+    same(await s.store.cleanUp({ ...round, limit: 1 }), { removed: 1, more: true }, "the parent");
+    matches(await s.run(child), { state: "completed" }, "child");
+    same(await s.store.cleanUp(round), { removed: 1, more: false }, "the child");
+    same(await s.store.journal.read(child), null, "its journal");
   },
 });
