@@ -177,7 +177,8 @@ class Site {
       this.#openApi ??= openApi();
       return json(200, this.#openApi);
     }
-    return this.#api({ request, requestId, principal }, path.slice(API.length));
+    const again = () => this.#find(request, remoteAddress);
+    return this.#api({ request, requestId, principal, again }, path.slice(API.length));
   }
 
   /** The prefix of the mount may have been removed by the framework. */
@@ -188,14 +189,16 @@ class Site {
     return pathname.slice(basePath.length) || "/";
   }
 
-  async #principal(request: Request, remoteAddress: string | null): Promise<Principal> {
+  async #find(request: Request, remoteAddress: string | null): Promise<Principal | null> {
     const { auth, store } = this.#options;
-    if (!auth) {
-      if (remoteAddress === null) throw needsAuth("to mount it with `fetch` or `methods`");
-      if (!isLoopbackAddress(remoteAddress)) throw needsAuth("to serve other machines");
-      return LOCAL;
-    }
-    const principal = await auth(request, { store, world: this.#world, remoteAddress });
+    if (auth) return auth(request, { store, world: this.#world, remoteAddress });
+    if (remoteAddress === null) throw needsAuth("to mount it with `fetch` or `methods`");
+    if (!isLoopbackAddress(remoteAddress)) throw needsAuth("to serve other machines");
+    return LOCAL;
+  }
+
+  async #principal(request: Request, remoteAddress: string | null): Promise<Principal> {
+    const principal = await this.#find(request, remoteAddress);
     if (principal) return principal;
     throw new ApiProblem(401, "UNAUTHENTICATED", "Show who you are: send a valid token, or sign in.");
   }

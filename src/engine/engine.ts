@@ -28,6 +28,7 @@ import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
 import { ReclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
+import { startStatistics } from "./upkeep/statistics.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 
 export interface EngineOptions extends NodeParts, AssignmentOptions {
@@ -72,6 +73,7 @@ export class Engine {
   readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
   #cleanup: Loop | null = null;
+  #statistics: Loop | null = null;
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -156,6 +158,7 @@ export class Engine {
     for (const { loop } of this.#executors) loop.start();
     this.#house.start(registeredAt);
     this.#cleanup = startCleanup(this.#options);
+    if (this.#options.statistics) this.#statistics = startStatistics(this.#options);
     await this.#subscriber.start();
     this.#reportStarted();
   }
@@ -303,6 +306,7 @@ export class Engine {
       this.#lastClaim,
       this.#house.stop(),
       this.#cleanup?.stop(),
+      this.#statistics?.stop(),
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);

@@ -104,14 +104,28 @@ export class Node implements AsyncDisposable {
     this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
     const { env, stack, build, name } = this;
-    const { settings, alone, reclaim: reclaimer } = read;
+    const { settings, alone, reclaim: reclaimer, statistics } = read;
     const { crashLimit, pollMaxMs: lookEveryMs } = settings;
     const who = { identity: this.identity, name, incarnation: this.incarnation };
     const told = nodeTelemetry(who, this.#bus, logger);
     const store = storeOfNode(options.store, who, this.#bus, world);
     const modes = new Modes();
     const wakeups: NodeWakeups = new Wakeups();
-    const shared = { store, world, bus: told, modes, wakeups, settings, env, stack, ...who, build, alone, reclaimer };
+    const shared = {
+      store,
+      world,
+      bus: told,
+      modes,
+      wakeups,
+      settings,
+      env,
+      stack,
+      ...who,
+      build,
+      alone,
+      reclaimer,
+      statistics,
+    };
     const parts = { ...shared, codecs: openCodecs(options.codecs), crashLimit, lookEveryMs };
     const gate = new StartGate({ ...parts, expiresInMs: read.deferredExpiryMs });
     this.#runs = new Runs({ ...parts, gate });

@@ -85,6 +85,8 @@ export interface NodeOptions<Executor extends string = string> {
    * except a signal that the application itself handles. `true`: these two in any case. `false`: none.
    */
   readonly signals?: SignalOption;
+  /** Whether this node takes its turn in counting figures over time; one node of an env does at a time. Default: true. */
+  readonly statistics?: boolean;
   /** Where the events of this node are emitted. Default: a bus of its own. */
   readonly bus?: Bus<NodeEvents>;
   /** Where the events of this node are logged. Default: nowhere. */
@@ -126,6 +128,7 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
   services: true,
   codecs: true,
   signals: true,
+  statistics: true,
   bus: true,
   logger: true,
 };
@@ -170,6 +173,7 @@ export function readNodeOptions(options: FoundNodeOptions) {
     mode: nodeMode(flow.mode ?? "full", "flow.mode"),
     alone: !claimingOf(flow.claiming),
     reclaim: reclaimOf(recovery.reclaim),
+    statistics: statisticsOf(options.statistics),
     takeDeferred: stacksOf(flow.takeDeferred),
     /** Null: deferred runs never expire. */
     deferredExpiryMs: flow.deferredExpiry === false ? null : toMs(flow.deferredExpiry ?? "1d", "flow.deferredExpiry"),
@@ -185,6 +189,11 @@ function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): "every" | "on
 function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): readonly string[] | null | undefined {
   if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
   return [takeDeferred].flat().map((stack) => stackName(stack, "flow.takeDeferred"));
+}
+
+function statisticsOf(statistics: NodeOptions["statistics"] = true): boolean {
+  if (typeof statistics === "boolean") return statistics;
+  throw new InvalidInput("statistics", "must be true or false");
 }
 
 function claimingOf(claiming: FlowOptions["claiming"] = true): boolean {

@@ -120,7 +120,10 @@ export class TestBed {
     const served = (run: RunOfServices) =>
       typeof services === "function" ? this.driver.working(Promise.resolve(services(run))) : (services ?? {});
     const identity = { ...this.#options.identity, id };
-    const node = new Node({ ...this.#options, programs: programs(life), store, identity, services: served }, life);
+    const node = new Node(
+      { statistics: false, ...this.#options, programs: programs(life), store, identity, services: served },
+      life,
+    );
     await this.driver.drive(node.open());
     return { life, node };
   }

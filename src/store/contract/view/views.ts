@@ -6,6 +6,7 @@ import type { JournalEntry } from "../journal/journal.js";
 import type { LeaseRecord } from "../lease/leases.js";
 import type { TimerRecord } from "../machine/machines.js";
 import type { RunFilter, RunRecord } from "../run/records.js";
+import type { DeadLetterViews } from "./dead-letters.js";
 
 /** Counted up to a bound: `atLeast` means that there are more. */
 export interface Counted {
@@ -87,7 +88,7 @@ export interface ViewRequest {
   readonly after?: string;
 }
 
-export interface ViewStore {
+export interface ViewStore extends DeadLetterViews {
   /** Many runs at once, in the order asked for; null when there is no such run. With the database's clock. */
   runs(runIds: readonly string[]): Promise<{ readonly now: number; readonly runs: readonly (RunRecord | null)[] }>;
 

@@ -24,6 +24,8 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  QueueFigureRow,
+  RunFigureRow,
   RunRow,
   ScheduleRow,
   TakenClaimRow,
@@ -110,6 +112,9 @@ function tablesApartFromRuns() {
     timers: new Map<string, TimerRow>(),
     audit: new Map<string, AuditTableRow>(),
     tokens: new Map<string, TokenRow>(),
+    /** By env, step, time and name; rows are replaced. */
+    runFigures: new Map<string, RunFigureRow>(),
+    queueFigures: new Map<string, QueueFigureRow>(),
   };
 }
 

@@ -15,6 +15,7 @@ import { getRun, matches } from "../run/list-runs.js";
 import { toMs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
+import { deadGroups, deadLetters } from "./dead-letters.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { type Placed, pageAfter } from "./page-after.js";
 
@@ -35,6 +36,8 @@ export function memoryViews(tables: Tables): ViewStore {
     },
     timers: async ({ state, ...request }) => pageAfter(timers(tables, request.env, state), request),
     limits: async (request) => pageAfter(limits(tables, request.env), request),
+    deadLetters: async (request) => pageAfter(deadLetters(tables, request), request),
+    deadGroups: async (request) => deadGroups(tables, request),
   };
 }
 

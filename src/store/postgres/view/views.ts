@@ -8,6 +8,7 @@ import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
 import { byEnd, COLUMNS, FILTERS, FROM, whereOf } from "../run/list-runs.js";
+import { deadLetterViews } from "./dead-letters.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { leases, timers } from "./lists.js";
 
@@ -76,6 +77,8 @@ export function viewStore(db: Database): ViewStore {
     leases: (request) => leases(db, request),
     timers: (request) => timers(db, request),
     limits: (request) => limits(db, request),
+    deadLetters: (request) => deadLetterViews.deadLetters(db, request),
+    deadGroups: (request) => deadLetterViews.deadGroups(db, request),
   };
 }
 
