@@ -14,6 +14,7 @@ import { Streams } from "./live/streams.js";
 import { Watcher } from "./live/watcher.js";
 import { Metrics } from "./metrics.js";
 import type { MetricsRegistry } from "./metrics-registry.js";
+import type { MeasuredNode } from "./node-metrics.js";
 import { openApi } from "./openapi.js";
 import type { Principal } from "./permission.js";
 import { ApiProblem } from "./problem.js";
@@ -47,6 +48,8 @@ export interface DashboardOptions {
   readonly writesPerMinute?: number;
   /** Your own prom-client registry; the figures are added to it. */
   readonly registry?: MetricsRegistry;
+  /** Nodes of this process: what they do is counted in `/metrics`. */
+  readonly nodes?: readonly MeasuredNode[];
   /** The folder of the built page. Default: that of this package. */
   readonly page?: string;
   /** Called after every API request, without payloads. */
@@ -126,7 +129,7 @@ class Site {
   #openApi: object | null = null;
 
   constructor(options: DashboardOptions, world: World) {
-    const { store, redact = SECRET_NAMES, codecs: ownCodecs = [], registry } = options;
+    const { store, redact = SECRET_NAMES, codecs: ownCodecs = [], registry, nodes = [] } = options;
     this.#options = options;
     this.#world = world;
     this.basePath = basePathOf(options.basePath ?? "");
@@ -136,7 +139,7 @@ class Site {
     const envs = (options.envs ?? [process.env["HOLDFAST_ENV"] || "default"]).map((env) => envName(env, "envs"));
     const watcher = new Watcher(store, world);
     this.#streams = new Streams(watcher, world);
-    this.#metrics = new Metrics({ store, world, envs, ...(registry && { registry }) });
+    this.#metrics = new Metrics({ store, world, envs, nodes, ...(registry && { registry }) });
     const clock = databaseClock(store, world);
     const queues = new SharedRead(world, (env) => store.queues.list(env));
     const admin = { store, codecs: codecs(ownCodecs), ownCodecs, world, envs, redact: redact || null, clock, queues };

@@ -66,21 +66,22 @@ test("two nodes of an env: each step is counted by one of them, and the figures 
     if (n % 5 === 0) throw new Error("five");
     return n;
   });
-  const open = (id: string) => createNode({ store, programs: [work], identity: { id }, signals: false }, world);
-  const nodes = [await open("a"), await open("b")];
+  const starting = ["a", "b"].map((id) => createNode({ store, programs: [work], identity: { id } }, world));
+  await world.advance(100);
+  const nodes = await Promise.all(starting);
   const from = world.wallNow();
   for (let n = 1; n <= 20; n++) {
     await nodes[n % 2]!.start(work, n);
     await world.advance(2_000);
   }
   await world.advance(40_000);
-  const { runs, queues, at } = await store.statistics.figures({
-    ...{ env: "default", from: from - 60_000, to: world.wallNow() },
-    stepMs: 10_000,
-  });
+  const span = { env: "default", from: from - 60_000, to: world.wallNow() };
+  const { runs, queues, at } = await store.statistics.figures({ ...span, stepMs: 10_000 });
   const sum = (of: (one: (typeof runs)[number]) => number) => runs.reduce((n, one) => n + of(one), 0);
   expect([sum((one) => one.started), sum((one) => one.completed), sum((one) => one.failed)]).toEqual([20, 16, 4]);
   expect(queues.length).toBeGreaterThan(5);
   expect(world.wallNow() - at!).toBeLessThanOrEqual(10_000);
-  await Promise.all(nodes.map((node) => node.stop()));
+  const stopping = nodes.map((node) => node.stop());
+  await world.advance(5_000);
+  await Promise.all(stopping);
 });

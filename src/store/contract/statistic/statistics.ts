@@ -18,10 +18,9 @@ export const COUNTED_STEPS = 3;
 export const ID_SKEW_MS = 10_000;
 
 /** The upper bounds of the durations from creation to end; the last count has none. */
-export const DURATION_BOUNDS_MS = [
-  ...[50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000],
-  ...[60_000, 300_000, 1_800_000, 7_200_000],
-] as const;
+export const DURATION_BOUNDS_MS: readonly number[] = [
+  0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200,
+].map((seconds) => seconds * 1_000);
 
 /** The name of all programs or queues after this many, in the order of names. */
 export const OTHER = "other";

@@ -1,7 +1,7 @@
 // Dead letters: runs that failed, died or are quarantined, with the code of their error, listed and grouped.
 
 import type { JournalEntry } from "../journal/journal.js";
-import type { Counted, ViewPage, ViewRequest } from "./views.js";
+import type { Counted, ViewPage, ViewRequest } from "./page.js";
 
 export const DEAD_STATES = ["failed", "dead", "quarantined"] as const;
 export type DeadState = (typeof DEAD_STATES)[number];

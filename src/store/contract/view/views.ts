@@ -7,12 +7,9 @@ import type { LeaseRecord } from "../lease/leases.js";
 import type { TimerRecord } from "../machine/machines.js";
 import type { RunFilter, RunRecord } from "../run/records.js";
 import type { DeadLetterViews } from "./dead-letters.js";
+import type { Counted, ViewPage, ViewRequest } from "./page.js";
 
-/** Counted up to a bound: `atLeast` means that there are more. */
-export interface Counted {
-  readonly n: number;
-  readonly atLeast: boolean;
-}
+export type { Counted, ViewPage, ViewRequest };
 
 export interface OutlineRequest {
   readonly runId: string;
@@ -73,19 +70,6 @@ export interface TimerView extends Omit<TimerRecord, "payload"> {
   readonly machine: string;
   /** The id of the instance. */
   readonly instance: string;
-}
-
-/** `next` is the `after` of the following page; null at the end. */
-export interface ViewPage<Row> {
-  readonly rows: readonly Row[];
-  readonly next: string | null;
-}
-
-export interface ViewRequest {
-  readonly env: string;
-  readonly limit: number;
-  /** The `next` of the page before. */
-  readonly after?: string;
 }
 
 export interface ViewStore extends DeadLetterViews {

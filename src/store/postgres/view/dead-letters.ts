@@ -53,6 +53,8 @@ function conditions({ env, program, queue, states = DEAD_STATES, after }: Reques
 
 const LAST = (s: string) => `(select * from ${s}.journal j where j.run_id = r.id and j.seq = r.seq limit 1)`;
 
+const EVERY = { env: "e", limit: 10, program: "p", queue: "q", states: ["failed"], code: "c" } as const;
+
 export const listDead = query<Request>({
   name: "list_dead_letters",
   purpose: "Lists dead letters, the last to end first.",
@@ -76,10 +78,7 @@ where ${groups} order by x.ended_at desc, x.run_id desc limit ${most}`;
   },
   samples: {
     "the first page": { env: "e", limit: 10 },
-    "with every condition": {
-      ...{ env: "e", limit: 10, program: "p", queue: "q", states: ["failed"], code: "c" },
-      after: "1/00000000-0000-7000-8000-000000000000",
-    },
+    "with every condition": { ...EVERY, after: "1/00000000-0000-7000-8000-000000000000" },
   },
 });
 
