@@ -11,7 +11,7 @@ export default defineConfig({
       { find: /^holdfast$/, replacement: src("index.ts") },
       { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
       {
-        find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|admin|testing|compat)$/,
+        find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|admin|otel|testing|compat)$/,
         replacement: src("$1/index.ts"),
       },
     ],

@@ -21,6 +21,7 @@ const MOST_VALUES: Readonly<Record<string, number>> = {
   "./embedded": 10,
   "./admin": 10,
   "./testing": 10,
+  "./otel": 5,
   "./compat": 10,
 };
 

@@ -23,6 +23,7 @@ const LAYERS = [
   ["client"],
   ["node"],
   ["embedded"],
+  ["otel"],
   ["admin"],
   ["testing", "dev"],
   ["compat", "simulator", "cli"],

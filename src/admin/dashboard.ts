@@ -14,6 +14,7 @@ import { Streams } from "./live/streams.js";
 import { Watcher } from "./live/watcher.js";
 import { Metrics } from "./metrics.js";
 import type { MetricsRegistry } from "./metrics-registry.js";
+import type { MeasuredNode } from "./node-metrics.js";
 import { openApi } from "./openapi.js";
 import type { Principal } from "./permission.js";
 import { ApiProblem } from "./problem.js";
@@ -48,6 +49,8 @@ export interface DashboardOptions {
   readonly writesPerMinute?: number;
   /** Your own prom-client registry; the figures are added to it. */
   readonly registry?: MetricsRegistry;
+  /** Nodes of this process: what they do is counted in `/metrics`. */
+  readonly nodes?: readonly MeasuredNode[];
   /** The folder of the built page. Default: that of this package. */
   readonly page?: string;
   /** Called after every API request, without payloads. */
@@ -132,7 +135,7 @@ class Site {
   #openApi: object | null = null;
 
   constructor(options: DashboardOptions, world: World, supervisor: Supervisor | null) {
-    const { store, redact = SECRET_NAMES, codecs: ownCodecs = [], registry } = options;
+    const { store, redact = SECRET_NAMES, codecs: ownCodecs = [], registry, nodes = [] } = options;
     this.#options = options;
     this.#world = world;
     this.basePath = basePathOf(options.basePath ?? "");
@@ -142,7 +145,7 @@ class Site {
     const envs = (options.envs ?? [process.env["HOLDFAST_ENV"] || "default"]).map((env) => envName(env, "envs"));
     const watcher = new Watcher(store, world);
     this.#streams = new Streams(watcher, world);
-    this.#metrics = new Metrics({ store, world, envs, ...(registry && { registry }) });
+    this.#metrics = new Metrics({ store, world, envs, nodes, ...(registry && { registry }) });
     const clock = databaseClock(store, world);
     const queues = new SharedRead(world, (env) => store.queues.list(env));
     const shown = { codecs: codecs(ownCodecs), ownCodecs, envs, redact: redact || null };
@@ -184,7 +187,8 @@ class Site {
       this.#openApi ??= openApi();
       return json(200, this.#openApi);
     }
-    return this.#api({ request, requestId, principal }, path.slice(API.length));
+    const again = () => this.#find(request, remoteAddress);
+    return this.#api({ request, requestId, principal, again }, path.slice(API.length));
   }
 
   /** The prefix of the mount may have been removed by the framework. */
@@ -195,14 +199,16 @@ class Site {
     return pathname.slice(basePath.length) || "/";
   }
 
-  async #principal(request: Request, remoteAddress: string | null): Promise<Principal> {
+  async #find(request: Request, remoteAddress: string | null): Promise<Principal | null> {
     const { auth, store } = this.#options;
-    if (!auth) {
-      if (remoteAddress === null) throw needsAuth("to mount it with `fetch` or `methods`");
-      if (!isLoopbackAddress(remoteAddress)) throw needsAuth("to serve other machines");
-      return LOCAL;
-    }
-    const principal = await auth(request, { store, world: this.#world, remoteAddress });
+    if (auth) return auth(request, { store, world: this.#world, remoteAddress });
+    if (remoteAddress === null) throw needsAuth("to mount it with `fetch` or `methods`");
+    if (!isLoopbackAddress(remoteAddress)) throw needsAuth("to serve other machines");
+    return LOCAL;
+  }
+
+  async #principal(request: Request, remoteAddress: string | null): Promise<Principal> {
+    const principal = await this.#find(request, remoteAddress);
     if (principal) return principal;
     throw new ApiProblem(401, "UNAUTHENTICATED", "Show who you are: send a valid token, or sign in.");
   }

@@ -5,6 +5,7 @@ import { PACKAGE_VERSION } from "../kernel/package-version.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { MetricsRegistry } from "./metrics-registry.js";
+import { type MeasuredNode, measureNodes } from "./node-metrics.js";
 
 /** Every scrape within this time gets the same figures: scrapers do not multiply statements. */
 const FRESH_MS = 10_000;
@@ -28,6 +29,10 @@ export class Metrics {
   readonly #dead: Gauge<"env" | "state">;
   readonly #approvals: Gauge<"env">;
   readonly #streams: Gauge;
+  readonly #figuresAge: Gauge<"env">;
+  readonly #timersDead: Gauge<"env">;
+  readonly #unserved: Gauge<"env" | "queue">;
+  readonly #oldestApproval: Gauge<"env">;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
@@ -36,12 +41,14 @@ export class Metrics {
     readonly world: World;
     readonly envs: readonly string[];
     readonly registry?: MetricsRegistry;
+    readonly nodes?: readonly MeasuredNode[];
   }) {
     this.#store = options.store;
     this.#world = options.world;
     this.#envs = options.envs;
     this.registry = (options.registry as Registry | undefined) ?? new Registry();
     const registers = [this.registry];
+    measureNodes(options.nodes ?? [], this.registry);
     const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
       new Gauge<Label>({ name, help, labelNames, registers });
     this.#requests = new Counter({
@@ -65,6 +72,13 @@ export class Metrics {
     this.#dead = gauge("holdfast_dead_letters", "Dead letters, up to 10,000.", ["env", "state"]);
     this.#approvals = gauge("holdfast_approvals_open", "Open approvals, up to 1,000.", ["env"]);
     this.#streams = gauge("holdfast_admin_streams", "Open live streams.");
+    this.#figuresAge = gauge("holdfast_figures_age_seconds", "Time since figures were last counted.", ["env"]);
+    this.#timersDead = gauge("holdfast_timers_dead", "Timers that were given up, up to 1,000.", ["env"]);
+    this.#unserved = gauge("holdfast_runs_without_node", "Waiting runs of queues that no live node claims.", [
+      "env",
+      "queue",
+    ]);
+    this.#oldestApproval = gauge("holdfast_approvals_oldest_seconds", "Age of the oldest open approval.", ["env"]);
     gauge("holdfast_build_info", "The version of this package.", ["version"]).set({ version: PACKAGE_VERSION }, 1);
   }
 
@@ -85,17 +99,20 @@ export class Metrics {
   }
 
   async #read(): Promise<void> {
-    for (const gauge of [this.#queueRuns, this.#oldest]) gauge.reset();
+    for (const gauge of [this.#queueRuns, this.#oldest, this.#unserved]) gauge.reset();
     for (const env of this.#envs) await this.#readEnv(env);
     this.#readAt = this.#world.monotonicNow();
   }
 
   async #readEnv(env: string): Promise<void> {
-    const { nodes, queues, views } = this.#store;
-    const [registered, listed, questions, ...dead] = await Promise.all([
+    const { nodes, queues, views, statistics } = this.#store;
+    const { now } = await views.runs([]);
+    const [registered, listed, questions, timers, figures, ...dead] = await Promise.all([
       nodes.list({ env }),
       queues.list(env),
       views.questions({ env, limit: 1_000 }),
+      views.timers({ env, state: "dead", limit: 1_000 }),
+      statistics.figures({ env, from: now, to: now, stepMs: 10_000 }),
       ...DEAD_STATES.map((state) => views.count({ env, states: [state] }, MOST_DEAD)),
     ]);
     const alive = registered.filter((node) => node.alive);
@@ -108,10 +125,16 @@ export class Metrics {
       registered.reduce((sum, { holds }) => sum + holds, 0),
     );
     this.#approvals.set({ env }, questions.rows.length);
+    const asked = questions.rows.map(({ entry }) => now - entry.at);
+    this.#oldestApproval.set({ env }, Math.max(0, ...asked) / 1000);
+    this.#timersDead.set({ env }, timers.rows.length);
+    if (figures.at !== null) this.#figuresAge.set({ env }, Math.max(now - figures.at, 0) / 1000);
     for (const [i, state] of DEAD_STATES.entries()) this.#dead.set({ env, state }, dead[i]!.n);
     for (const [i, { queue, counts, oldestWaitingMs }] of listed.entries()) {
       const name = i < MOST_QUEUES ? queue : "other";
       for (const [state, n] of Object.entries(counts)) this.#queueRuns.inc({ env, queue: name, state }, n);
+      const isServed = alive.some(({ claims }) => claims.some((group) => group.queue === queue));
+      this.#unserved.inc({ env, queue: name }, isServed ? 0 : (counts.waiting ?? 0));
       if (i < MOST_QUEUES) this.#oldest.set({ env, queue: name }, (oldestWaitingMs ?? 0) / 1000);
     }
   }

@@ -4,6 +4,7 @@ import type { ClientParts } from "../engine/node-parts.js";
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
+import { withTrace } from "../kernel/codec/trace-context.js";
 import { toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
@@ -16,6 +17,7 @@ import type { StartOptions } from "../program/start-options.js";
 import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/run/runs.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import { lifetimeOf } from "../trigger/event.js";
 import { RunHandle } from "./run-handle.js";
 import type { ServedCheck } from "./served-check.js";
@@ -56,6 +58,7 @@ export interface RunsOptions extends ClientParts {
   readonly gate?: StartGate;
   /** Reports starts that no live node takes. */
   readonly served?: ServedCheck;
+  readonly tracing?: Tracing;
 }
 
 export class Runs {
@@ -65,7 +68,16 @@ export class Runs {
     this.#options = options;
   }
 
-  async start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
+  start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
+    return this.#traced(program, () => this.#start<Out>(program, input, options));
+  }
+
+  #traced<T>({ name: program, queue }: Startable, work: () => Promise<T>): Promise<T> {
+    const { tracing, env } = this.#options;
+    return tracing ? tracing.start({ program, queue, env }, work) : work();
+  }
+
+  async #start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
     const run = this.#stamped(this.newRun(program, await parseInput(program, input), options));
     const [answer] = await this.#insert([run], options.tx);
     if (answer?.outcome === "refused") throw answer.error;
@@ -74,10 +86,18 @@ export class Runs {
   }
 
   /** One call to the store. An item that cannot be stored gets its own error; the others are started. */
-  async startMany<Out>(
+  startMany<Out>(
     program: Startable,
     items: readonly StartItem<unknown>[],
     tx?: Transaction,
+  ): Promise<StartOutcome<Out>[]> {
+    return this.#traced(program, () => this.#startMany<Out>(program, items, tx));
+  }
+
+  async #startMany<Out>(
+    program: Startable,
+    items: readonly StartItem<unknown>[],
+    tx: Transaction | undefined,
   ): Promise<StartOutcome<Out>[]> {
     const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item)));
     const good = made.filter((run): run is NewRun => !(run instanceof HoldfastError));
@@ -101,14 +121,14 @@ export class Runs {
       throw new InvalidInput("program", "must be a program, such as workflow(…); createClient starts programs by name");
     if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` copies the state of another run");
     const { name: program, queue, version, limits, recovery, stacks } = startable;
-    const { world, codecs, env, crashLimit } = this.#options;
+    const { world, codecs, env, crashLimit, tracing } = this.#options;
     return {
       id: world.id(),
       group: { env, stack: stackOf(stacks, this.#options.stack), queue, program, version },
       priority: options.priority ?? 0,
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
-      input: codecs.encode(input, "input"),
+      input: withTrace(codecs.encode(input, "input"), tracing?.context() ?? null),
       ...(recovery && { recovery }),
       ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
       ...(options.attributes !== undefined && { attributes: attributesOf(options.attributes) }),

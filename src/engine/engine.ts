@@ -28,6 +28,7 @@ import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
 import { ReclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
+import { startStatistics } from "./upkeep/statistics.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 
 export interface EngineOptions extends NodeParts, AssignmentOptions {
@@ -74,6 +75,7 @@ export class Engine {
     this.#options.onCommitted(runId);
     if (this.#presence.wantsBeat) this.#house.wake();
   };
+  #statistics: Loop | null = null;
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -159,6 +161,7 @@ export class Engine {
     for (const { loop } of this.#executors) loop.start();
     this.#house.start(registeredAt);
     this.#cleanup = startCleanup(this.#options);
+    if (this.#options.statistics) this.#statistics = startStatistics(this.#options);
     await this.#subscriber.start();
     this.#reportStarted();
   }
@@ -301,6 +304,7 @@ export class Engine {
       this.#lastClaim,
       this.#house.stop(),
       this.#cleanup?.stop(),
+      this.#statistics?.stop(),
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);

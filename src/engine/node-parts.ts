@@ -27,6 +27,8 @@ export interface NodeParts {
   readonly alone: boolean;
   /** Whether every node reclaims, one at a time under a lease, or none. */
   readonly reclaimer: "every" | "one" | "off";
+  /** Whether it takes its turn in counting figures. */
+  readonly statistics: boolean;
 }
 
 /** What starting and reaching runs needs, on a node or a client. */

@@ -42,6 +42,7 @@ import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
@@ -55,7 +56,8 @@ import { type NodeEvents, nodeTelemetry, storeOfNode } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { runWrites } from "./run-writes.js";
-import { workGuard } from "./work-guard.js";
+import { tracedClaims, tracedWorld } from "./trace-claims.js";
+import { type Around, workGuard } from "./work-guard.js";
 
 /** A node that is stopped while it starts finishes its start first, within this time. */
 const LONGEST_START_MS = 5_000;
@@ -105,10 +107,11 @@ export class Node implements AsyncDisposable {
   #counted = 0;
 
   /** `listening`: ends the process with the node. */
-  constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
+  constructor(options: FoundNodeOptions, given: World, listening: Listening | null = null) {
     this.#listening = listening;
+    const { bus, logger, flow: { claims, tracing } = {}, definitions: { strategies, tasks } = {} } = options;
+    const world = tracing ? tracedWorld(given, tracing) : given;
     const read = readNodeOptions(options);
-    const { bus, logger, flow: { claims } = {}, definitions: { strategies, tasks } = {} } = options;
     const programs = expectNamedOnce(definitionsOf(options.programs));
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });
@@ -119,18 +122,32 @@ export class Node implements AsyncDisposable {
     this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
     const { env, stack, build, name } = this;
-    const { settings, alone, reclaim: reclaimer } = read;
+    const { settings, alone, reclaim: reclaimer, statistics } = read;
     const { crashLimit, pollMaxMs: lookEveryMs } = settings;
     const who = { identity: this.identity, name, incarnation: this.incarnation };
     const told = nodeTelemetry(who, this.#bus, logger || null);
     const store = storeOfNode(options.store, who, this.#bus, world);
     const modes = new Modes();
     const wakeups: NodeWakeups = new Wakeups();
-    const shared = { store, world, bus: told, modes, wakeups, settings, env, stack, ...who, build, alone, reclaimer };
+    const shared = {
+      store,
+      world,
+      bus: told,
+      modes,
+      wakeups,
+      settings,
+      env,
+      stack,
+      ...who,
+      build,
+      alone,
+      reclaimer,
+      statistics,
+    };
     const parts = { ...shared, codecs: openCodecs(options.codecs), crashLimit, lookEveryMs };
     const gate = new StartGate({ ...parts, expiresInMs: read.deferredExpiryMs });
     const served = servedCheck(store, world, told);
-    this.#runs = new Runs({ ...parts, gate, served });
+    this.#runs = new Runs({ ...parts, gate, served, ...(tracing && { tracing }) });
     this.graphs = new GraphRuns(parts, this.#runs);
     this.#emitter = new Emitter({ ...parts, gate, telemetry: told });
     this.runs = foundRuns(parts, this.#runs);
@@ -157,7 +174,7 @@ export class Node implements AsyncDisposable {
       routing: read.routing,
       mode: read.mode,
       takeDeferred: read.takeDeferred,
-      ...(claims && { around: workGuard({ ...parts, claims }) }),
+      ...aroundClaims(claims ? workGuard({ ...parts, claims }) : undefined, tracing, env),
       ...this.#answers(store, world),
     });
     this.#engine = engine;
@@ -165,8 +182,9 @@ export class Node implements AsyncDisposable {
     this.warnings = [...read.warnings, ...routingWarnings(this.serves(), [...read.routing.executors.keys()])];
     // Without the option `definitions`, it loads none.
     const loads = strategies || tasks ? { strategies: strategies ?? {}, tasks: tasks ?? {} } : null;
-    const given = { ...parts, programs: here, served: programsOf, engine, newScheduler };
-    this.#dynamic = loads && new DynamicPrograms({ ...given, ...loads });
+    const loading = { ...parts, programs: here, served: programsOf, engine, newScheduler };
+    this.#dynamic = loads && new DynamicPrograms({ ...loading, ...loads });
+    tracing?.follow(this);
   }
 
   /** What the node does on events of its engine. */
@@ -321,6 +339,11 @@ export class Node implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+function aroundClaims(guard: Around | undefined, tracing: Tracing | undefined, env: string): { around?: Around } {
+  const around = tracing ? tracedClaims(tracing, env, guard) : guard;
+  return around ? { around } : {};
 }
 
 /** A mode for a definition also applies to its programs: for an actor, to all its expectations. */

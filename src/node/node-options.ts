@@ -23,6 +23,7 @@ import type { AnyDefinition } from "../program/definition.js";
 import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus } from "../telemetry/bus.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { NodeEvents } from "./node-events.js";
 import type { SignalOption } from "./process-signals.js";
 import type { ClaimsOption } from "./work-guard.js";
@@ -42,6 +43,10 @@ export interface FlowOptions<Executor extends string = string> extends FlowSetti
   readonly takeDeferred?: "all" | string | readonly string[];
   /** How long a run that this node defers to others may wait before it is cancelled. `false`: for ever. Default: 1 day. */
   readonly deferredExpiry?: Duration | false;
+  /** Spans and measurements, for example `openTelemetry()` of `holdfast/otel`. Default: none. */
+  readonly tracing?: Tracing;
+  /** Whether this node takes its turn in counting figures over time; one node of an env does at a time. Default: true. */
+  readonly statistics?: boolean;
 }
 
 /** When a run is reclaimed, dead or quarantined. */
@@ -123,6 +128,8 @@ export const OPTION_NAMES: Names<Omit<NodeOptions, "identity" | "flow" | "timing
     claims: true,
     takeDeferred: true,
     deferredExpiry: true,
+    tracing: true,
+    statistics: true,
   },
   timing: SETTING_NAMES.timing,
   recovery: { ...SETTING_NAMES.recovery, reclaim: true },
@@ -174,6 +181,7 @@ export function readNodeOptions(options: FoundNodeOptions) {
     mode: nodeMode(flow.mode ?? "full", "flow.mode"),
     alone: !claimingOf(flow.claiming),
     reclaim: reclaimOf(recovery.reclaim),
+    statistics: statisticsOf(flow.statistics),
     takeDeferred: stacksOf(flow.takeDeferred),
     /** Null: deferred runs never expire. */
     deferredExpiryMs: flow.deferredExpiry === false ? null : toMs(flow.deferredExpiry ?? "1d", "flow.deferredExpiry"),
@@ -189,6 +197,11 @@ function reclaimOf(reclaim: RecoveryOptions["reclaim"] = "every"): "every" | "on
 function stacksOf(takeDeferred: FlowOptions["takeDeferred"]): readonly string[] | null | undefined {
   if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
   return [takeDeferred].flat().map((stack) => stackName(stack, "flow.takeDeferred"));
+}
+
+function statisticsOf(statistics: FlowOptions["statistics"] = true): boolean {
+  if (typeof statistics === "boolean") return statistics;
+  throw new InvalidInput("flow.statistics", "must be true or false");
 }
 
 function claimingOf(claiming: FlowOptions["claiming"] = true): boolean {

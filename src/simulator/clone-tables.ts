@@ -6,7 +6,7 @@ const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
   ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
-  ...(["cleanups", "misfits", "attributes", "audit", "tokens"] as const),
+  ...(["cleanups", "misfits", "attributes", "audit", "tokens", "runFigures", "queueFigures"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -44,6 +44,8 @@ export function copyTables(tables: Tables): Kept {
     timers: new Map(tables.timers),
     audit: new Map(tables.audit),
     tokens: new Map(tables.tokens),
+    runFigures: new Map(tables.runFigures),
+    queueFigures: new Map(tables.queueFigures),
   };
 }
 

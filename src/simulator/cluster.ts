@@ -117,12 +117,13 @@ export class SimNode {
     );
     const node: Node = new Node(
       this.name === FOREIGN
-        ? { store, programs: [], identity: { id: this.name }, ...impatient(swarm) }
+        ? { store, programs: [], identity: { id: this.name }, flow: { statistics: false }, ...impatient(swarm) }
         : {
             ...swarm.settings,
             store,
             programs: workload.programs(place, this.name),
             identity: { id: this.name },
+            flow: { ...swarm.settings.flow, statistics: false },
             ...(this.#stack !== null && { stack: this.#stack }),
           },
       world,

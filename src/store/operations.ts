@@ -12,6 +12,7 @@ import { MACHINE_OPERATIONS } from "./check/machine/machine-operations.js";
 import { NODE_OPERATIONS } from "./check/node/node-operations.js";
 import { RUN_OPERATIONS } from "./check/run/run-operations.js";
 import { SCHEDULE_OPERATIONS } from "./check/schedule/schedule-operations.js";
+import { STATISTIC_OPERATIONS } from "./check/statistic/statistic-operations.js";
 import { TASK_OPERATIONS } from "./check/task/task-operations.js";
 import { TIMEOUT_OPERATIONS } from "./check/timeout/timeout-operations.js";
 import { among, checkDelay, checkLimit, checkText, optional, shape } from "./check/value.js";
@@ -45,6 +46,7 @@ export const OPERATIONS = {
   views: VIEW_OPERATIONS,
   audit: AUDIT_OPERATIONS,
   tokens: TOKEN_OPERATIONS,
+  statistics: STATISTIC_OPERATIONS,
   attend: { ...CHANGES, changes: "the presence of a node", callsBack: true },
   housekeep: { ...CHANGES, changes: "a node's last sign of life", repeated: false },
   reclaim: {

@@ -47,7 +47,7 @@ const PAGES = [
 const NONE = { rows: [], next: null };
 /** Pages with nothing to show, and the answers that make them so. */
 const EMPTY: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
-  ["", { "figures.list": { stepSeconds: 10, figures: [], at: null } }],
+  ["", { "figures.list": { stepSeconds: 10, figures: [], programs: [], at: null } }],
   ["runs", { "runs.list": NONE }],
   ["nodes", { "nodes.list": NONE }],
   ["approvals", { "approvals.list": NONE }],

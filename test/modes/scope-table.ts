@@ -267,9 +267,16 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
     store.views.ended({ env, limit: MOST, after: "0/00000000-0000-0000-0000-000000000000" }),
   ),
   "views.limits": line("env", (store, { env }) => store.views.limits({ env, limit: MOST })),
+  "views.deadLetters": line("env", (store, { env }) => store.views.deadLetters({ env, limit: MOST })),
+  "views.deadGroups": line("env", (store, { env }) => store.views.deadGroups({ env, limit: MOST })),
   "audit.record": line("env", (store, b) => store.audit.record(auditRow(b), async () => true)),
   "audit.list": line("env", (store, { env }) => store.audit.list({ env }, { limit: MOST })),
   // Tokens belong to the database: their rows name the envs that they open.
+  "statistics.collect": line("env", (store, { env }) => store.statistics.collect({ env, everyMs: 0 })),
+  "statistics.figures": line("env", (store, { env }) =>
+    store.statistics.figures({ env, from: 0, to: Date.now(), stepMs: 10_000 }),
+  ),
+  "statistics.programs": line("env", (store, { env }) => store.statistics.programs({ env, from: 0, to: Date.now() })),
   "tokens.create": line("id", (store, b) => store.tokens.create(token(b))),
   "tokens.use": line("id", (store) => store.tokens.use("hash")),
   "tokens.list": line("neutral", (store) => store.tokens.list()),

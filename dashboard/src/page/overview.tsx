@@ -43,6 +43,7 @@ export default function OverviewPage() {
         </span>
       </PageHead>
       <Show of={figures}>{(data) => <Charts data={data} />}</Show>
+      <Show of={figures}>{(data) => <ByProgram rows={data.programs} range={range} />}</Show>
       <Show of={overview}>
         {(data) => (
           <>
@@ -160,6 +161,32 @@ function AttentionLine({ one }: { readonly one: Attention }) {
       <span class="muted">{one.since !== null && <Age at={one.since} />}</span>
       <a href={href(to)}>{label} →</a>
     </li>
+  );
+}
+
+type ProgramFigures = OutputOf<"figures.list">["programs"][number];
+const milliseconds = (ms: number | null) => (ms === null ? "–" : duration(ms));
+const programPage = ({ program }: ProgramFigures) => `/programs/${encodeURIComponent(program)}`;
+
+const PROGRAMS: readonly Column<ProgramFigures>[] = [
+  { title: "Program", cell: (row) => <a href={href(programPage(row))}>{row.program}</a> },
+  { title: "Started", class: "right num", cell: ({ started }) => count(started) },
+  { title: "Completed", class: "right num", cell: ({ completed }) => count(completed) },
+  {
+    title: "Failed",
+    class: "right num",
+    cell: ({ completed, failed }) => (failed === 0 ? "0" : `${count(failed)}, ${share(failed / (completed + failed))}`),
+  },
+  { title: "p50", class: "right num", cell: ({ p50Ms }) => milliseconds(p50Ms) },
+  { title: "p95", class: "right num", cell: ({ p95Ms }) => milliseconds(p95Ms) },
+];
+
+function ByProgram({ rows, range }: { readonly rows: readonly ProgramFigures[]; readonly range: Range }) {
+  if (rows.length === 0) return null;
+  return (
+    <Panel title={`By program, last ${range}`}>
+      <Rows rows={rows} columns={PROGRAMS} id={({ program }) => program} to={programPage} />
+    </Panel>
   );
 }
 

@@ -3,15 +3,13 @@
 import { approvalOf } from "../../client/approvals.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import type { StoredError } from "../../kernel/codec/recorded-error.js";
-import { RETRYABLE_STATES, type RunState } from "../../kernel/run/run-state.js";
-import type { RunRecord } from "../../store/contract/run/runs.js";
+import type { DeadState } from "../../store/contract/view/dead-letters.js";
 import type { RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
 import type { APPROVAL_ROUTES } from "../routes/approvals.js";
 import { iso } from "../view/iso.js";
 import { redacted } from "../view/redact.js";
 
-type DeadState = (typeof RETRYABLE_STATES)[number];
 
 interface DeadFilter {
   readonly program?: string | undefined;
@@ -21,54 +19,23 @@ interface DeadFilter {
 
 const deadFilter = (env: string, { program, queue, state }: DeadFilter) => ({
   env,
-  states: (state ?? RETRYABLE_STATES) as readonly RunState[],
+  ...(state && { states: state }),
   ...(program !== undefined && { program }),
   ...(queue !== undefined && { queue }),
 });
 
-/** As many letters are grouped: the newest. */
+/** As many letters are grouped: the last to end. */
 const MOST_GROUPED = 1_000;
-const EXAMPLES = 5;
 
-interface Reason {
-  readonly code: string | null;
-  readonly message: string | null;
-}
-
-/** Quarantined and failed runs have their reason in the last entry, which `peek` reads for many runs at once only when ended. */
-async function reasonsOf(call: Call, runs: readonly RunRecord[]): Promise<Reason[]> {
-  const peeked = await call.store.journal.peek(runs.map(({ id }) => ({ runId: id, what: "end" as const })));
-  return Promise.all(
-    runs.map(async ({ id, seq, state }, i) => {
-      const stored = peeked[i]?.entry;
-      const last = async () => (await call.store.journal.read(id, { after: seq - 1, limit: 1 }))?.entries[0];
-      const entry = stored ?? (state === "quarantined" ? await last() : undefined);
-      return reasonOf(call, entry?.payload ?? null);
-    }),
-  );
-}
-
-function reasonOf(call: Call, payload: Payload | null): Reason {
+/** Null without the permission, and under a codec that this server does not know. */
+function messageOf(call: Call, payload: Payload | null): string | null {
+  if (!call.may("read") || payload === null) return null;
   try {
-    const stored = payload && (call.admin.codecs.decode(payload) as Partial<StoredError> | null);
-    const message = call.may("read") && typeof stored?.message === "string" ? stored.message : null;
-    const code = stored?.code ?? stored?.name;
-    return { code: code === undefined ? null : String(code), message };
+    const stored = call.admin.codecs.decode(payload) as Partial<StoredError> | null;
+    return typeof stored?.message === "string" ? stored.message : null;
   } catch {
-    return { code: null, message: null };
+    return null;
   }
-}
-
-function letterOf(run: RunRecord, reason: Reason) {
-  const { id, group, state, endedAt } = run;
-  return {
-    runId: id,
-    program: group.program,
-    queue: group.queue,
-    state: state as DeadState,
-    endedAt: iso(endedAt),
-    ...reason,
-  };
 }
 
 export const approvalHandlers: Handlers<RouteName & keyof typeof APPROVAL_ROUTES> = {
@@ -91,38 +58,20 @@ export const approvalHandlers: Handlers<RouteName & keyof typeof APPROVAL_ROUTES
     return { rows: shown.filter((row) => to === undefined || row.to === to), next };
   },
   "dead.list": async (call, { code, before, limit, ...filter }) => {
-    const page = { limit, ...(before !== undefined && { before }) };
-    const { runs, next } = await call.store.runs.list(deadFilter(call.env, filter), page);
-    const reasons = await reasonsOf(call, runs);
-    const rows = runs.map((run, i) => letterOf(run, reasons[i]!));
-    return { rows: rows.filter((row) => code === undefined || row.code === code), next };
+    const page = { limit, ...(before !== undefined && { after: before }), ...(code !== undefined && { code }) };
+    const { rows, next } = await call.store.views.deadLetters({ ...deadFilter(call.env, filter), ...page });
+    const shown = rows.map(({ entry, endedAt, ...row }) => {
+      return { ...row, endedAt: iso(endedAt), message: messageOf(call, entry?.payload ?? null) };
+    });
+    return { rows: shown, next };
   },
   "dead.groups": async (call, filter) => {
-    const { runs, next } = await call.store.runs.list(deadFilter(call.env, filter), { limit: MOST_GROUPED });
-    const reasons = await reasonsOf(call, runs);
-    const groups = new Map<string, ReturnType<typeof letterOf>[]>();
-    for (const [i, run] of runs.entries()) {
-      const letter = letterOf(run, reasons[i]!);
-      const key = JSON.stringify([letter.program, letter.state, letter.code]);
-      groups.set(key, [...(groups.get(key) ?? []), letter]);
-    }
-    return {
-      groups: [...groups.values()].map((letters) => {
-        const { program, state, code } = letters[0]!;
-        const times = letters.flatMap(({ endedAt }) => endedAt ?? []).sort();
-        const examples = letters.slice(0, EXAMPLES).map(({ runId }) => runId);
-        return {
-          program,
-          state,
-          code,
-          n: letters.length,
-          newest: times.at(-1) ?? null,
-          oldest: times[0] ?? null,
-          examples,
-        };
-      }),
-      looked: { n: runs.length, atLeast: next !== null },
-    };
+    const request = { ...deadFilter(call.env, filter), limit: MOST_GROUPED };
+    const { groups, looked } = await call.store.views.deadGroups(request);
+    const shown = groups.map(({ newest, oldest, examples, ...group }) => {
+      return { ...group, newest: iso(newest), oldest: iso(oldest), examples: [...examples] };
+    });
+    return { groups: shown, looked };
   },
   "dead.retry": async (call, { ids, from, note }) => {
     const { runs } = await call.store.views.runs(ids);

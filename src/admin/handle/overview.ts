@@ -6,6 +6,7 @@ import type { OutputOf, RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
 import type { OVERVIEW_ROUTES } from "../routes/overview.js";
 import type { SESSION_ROUTES } from "../routes/session.js";
+import { figureRows, programRow, RANGES } from "../view/figures.js";
 import { iso } from "../view/iso.js";
 import { queueRows } from "./queues.js";
 
@@ -60,7 +61,23 @@ export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTE
       ],
     };
   },
-  "figures.list": async () => ({ stepSeconds: 10, figures: [], at: null }),
+  "figures.list": async (call, { range, program, queue }) => {
+    const { ms, stepMs } = RANGES[range];
+    const to = await call.admin.clock.now();
+    const span = { env: call.env, from: Math.floor(to - ms), to: Math.ceil(to) };
+    const of = { ...(program !== undefined && { program }), ...(queue !== undefined && { queue }) };
+    const { statistics } = call.store;
+    const [figures, programs] = await Promise.all([
+      statistics.figures({ ...span, ...of, stepMs }),
+      statistics.programs(span),
+    ]);
+    return {
+      stepSeconds: stepMs / 1000,
+      figures: figureRows(figures, stepMs),
+      programs: programs.map(programRow),
+      at: iso(figures.at),
+    };
+  },
   "doctor.get": async (call) => {
     const { store, env } = call;
     const [nodes, skew] = [await store.nodes.list({ env }), await clockSkew(call)];

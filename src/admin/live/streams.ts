@@ -12,9 +12,18 @@ const MOST_PER_PRINCIPAL = 5;
 const MOST_TOPICS = 50;
 const MOST_WAITING_BYTES = 64 * 1024;
 const COMMENT_EVERY_MS = 15_000;
+/** How often a caller with open streams is asked for again: a revoked token ends them. */
+const CHECK_EVERY_MS = 3_000;
+
+/** Where a stream comes from. `isAllowed`: whether its caller would still be let in. */
+export interface StreamSource {
+  readonly signal: AbortSignal;
+  readonly isAllowed: () => Promise<boolean>;
+}
 
 interface Stream {
   readonly principal: string;
+  readonly isAllowed: () => Promise<boolean>;
   readonly follower: Follower;
   readonly end: () => void;
 }
@@ -23,6 +32,7 @@ export class Streams {
   readonly #watcher: Watcher;
   readonly #world: World;
   readonly #streams = new Map<string, Stream>();
+  #cancelCheck: (() => void) | null = null;
 
   constructor(watcher: Watcher, world: World) {
     this.#watcher = watcher;
@@ -33,7 +43,7 @@ export class Streams {
     return this.#streams.size;
   }
 
-  async open(call: Call, topics: readonly string[], signal: AbortSignal): Promise<Response> {
+  async open(call: Call, topics: readonly string[], { signal, isAllowed }: StreamSource): Promise<Response> {
     this.#expectRoom(call.by);
     const now = iso(await call.admin.clock.now());
     const connection = this.#world.token();
@@ -58,7 +68,8 @@ export class Streams {
             gone: (topic, why) => event("gone", { topic, why }),
           };
           end = this.#ending(connection, follower, controller, () => write(": here\n\n"));
-          this.#streams.set(connection, { principal: call.by, follower, end });
+          this.#streams.set(connection, { principal: call.by, isAllowed, follower, end });
+          this.#cancelCheck ??= this.#world.after(CHECK_EVERY_MS, () => this.#check());
           event("hello", { connection, now, topics: [...topics] });
           follow(topics.slice(0, MOST_TOPICS), follower);
           this.#watcher.add(follower);
@@ -84,6 +95,18 @@ export class Streams {
     for (const { end } of [...this.#streams.values()]) end();
   }
 
+  /** Once for all streams of a caller. While that cannot be known, because the store is away, they stay open. */
+  #check(): void {
+    const callers = new Map([...this.#streams.values()].map((one) => [one.principal, one.isAllowed]));
+    const checks = [...callers].map(async ([principal, isAllowed]) => {
+      if (await isAllowed().catch(() => true)) return;
+      for (const stream of [...this.#streams.values()]) if (stream.principal === principal) stream.end();
+    });
+    void Promise.all(checks).then(() => {
+      this.#cancelCheck = this.#streams.size === 0 ? null : this.#world.after(CHECK_EVERY_MS, () => this.#check());
+    });
+  }
+
   /** Ends once, by whichever of disconnect, cancel and close comes first. */
   #ending(
     connection: string,
@@ -103,6 +126,10 @@ export class Streams {
       if (!this.#streams.delete(connection)) return;
       stopComments();
       this.#watcher.remove(follower);
+      if (this.#streams.size === 0) {
+        this.#cancelCheck?.();
+        this.#cancelCheck = null;
+      }
       try {
         controller.close();
       } catch {

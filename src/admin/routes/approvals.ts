@@ -47,15 +47,15 @@ export const APPROVAL_ROUTES = {
     method: "GET",
     path: "/dead",
     may: ["see"],
-    says: "Lists dead letters, newest first.",
-    input: z.strictObject({ ...deadFilter, code: name.optional(), before: id.optional(), limit }),
+    says: "Lists dead letters, the last to end first.",
+    input: z.strictObject({ ...deadFilter, code: name.optional(), before: z.string().max(100).optional(), limit }),
     output: pageOf(deadLetter),
   }),
   "dead.groups": route({
     method: "GET",
     path: "/dead/groups",
     may: ["see"],
-    says: "Groups the newest dead letters (up to 1,000) by program, state and error code.",
+    says: "Groups the last dead letters (up to 1,000) by program, state and error code.",
     input: z.strictObject(deadFilter),
     output: z.object({
       groups: z.array(

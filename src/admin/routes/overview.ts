@@ -25,6 +25,16 @@ const figure = z.object({
   oldestMs: z.number().nullable(),
 });
 
+/** Sums over the range. */
+const programFigures = z.object({
+  program: z.string(),
+  started: z.number(),
+  completed: z.number(),
+  failed: z.number(),
+  p50Ms: z.number().nullable(),
+  p95Ms: z.number().nullable(),
+});
+
 export const OVERVIEW_ROUTES = {
   "overview.get": route({
     method: "GET",
@@ -46,9 +56,20 @@ export const OVERVIEW_ROUTES = {
     method: "GET",
     path: "/figures",
     may: ["see"],
-    says: "Returns the keeper's figures over time; empty while no keeper runs.",
-    input: z.strictObject({ env, range: z.enum(["1h", "24h", "7d"]).default("1h"), program: z.string().optional() }),
-    output: z.object({ stepSeconds: z.number(), figures: z.array(figure), at: time.nullable() }),
+    says: "Returns starts, ends, durations and depths over time, and their sums by program, as a node counted them.",
+    input: z.strictObject({
+      env,
+      range: z.enum(["1h", "24h", "7d"]).default("1h"),
+      program: z.string().optional(),
+      queue: z.string().optional(),
+    }),
+    output: z.object({
+      stepSeconds: z.number(),
+      figures: z.array(figure),
+      programs: z.array(programFigures),
+      /** When figures were last counted; null: never. */
+      at: time.nullable(),
+    }),
   }),
   "doctor.get": route({
     method: "GET",

@@ -31,6 +31,8 @@ export interface Asked {
   readonly request: Request;
   readonly requestId: string;
   readonly principal: Principal;
+  /** Who sends the request, asked again: null when the caller is no longer known. */
+  readonly again: () => Promise<Principal | null>;
 }
 
 export type Api = (asked: Asked, path: string) => Promise<Response>;
@@ -93,7 +95,7 @@ async function answer(
 async function handled(
   parts: ApiParts,
   { name, route }: Named,
-  { request, requestId, principal }: Asked,
+  { request, requestId, principal, again }: Asked,
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const { admin, streams, watcher } = parts;
@@ -105,7 +107,10 @@ async function handled(
   const input = parsedInput(route.input, { ...sent, ...params });
   const key = keyOf(request);
   const call = new Call(admin, { principal, requestId, key, env: input["env"] as string | undefined });
-  if (name === "live.open") return streams.open(call, input["topics"] as string[], request.signal);
+  if (name === "live.open") {
+    const isAllowed = async () => mayAsk(await again(), route);
+    return streams.open(call, input["topics"] as string[], { signal: request.signal, isAllowed });
+  }
   const work = async () => {
     if (name === "live.topics") return streams.change(call, input["connection"] as string, input["topics"] as string[]);
     const handle = ALL_HANDLERS[name as keyof typeof ALL_HANDLERS] as (call: Call, input: unknown) => Promise<unknown>;
@@ -118,8 +123,13 @@ async function handled(
   return json(200, output, { "x-holdfast-now": new Date(await admin.clock.now()).toISOString() });
 }
 
-function expectPermission(principal: Principal, { may }: AnyRoute): void {
-  if (may.length === 0 || may.some((one) => principal.may.includes(one))) return;
+function mayAsk(principal: Principal | null, { may }: AnyRoute): boolean {
+  return principal !== null && (may.length === 0 || may.some((one) => principal.may.includes(one)));
+}
+
+function expectPermission(principal: Principal, route: AnyRoute): void {
+  if (mayAsk(principal, route)) return;
+  const { may } = route;
   throw new ApiProblem(403, "FORBIDDEN", `This needs the permission ${may.join(" or ")}.`, may[0]);
 }
 

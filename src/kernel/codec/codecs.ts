@@ -5,6 +5,7 @@ import { codecName } from "../name.js";
 import { type Codec, type Coder, PayloadCorrupt } from "./codec.js";
 import { JSON_CODEC_NAME, jsonCodec } from "./json-codec.js";
 import type { Payload } from "./payload.js";
+import { codecOf } from "./trace-context.js";
 
 export interface Codecs extends Coder<Payload> {
   /** Writes new values. */
@@ -51,7 +52,7 @@ export function codecs(list: readonly Codec[] = []): Codecs {
     writer,
     find,
     encode: (value, path = "value") => ({ codec: writer.name, data: encodeWith(writer, value, path) }),
-    decode: (payload) => decodeWith(find(payload.codec), payload.data),
+    decode: (payload) => decodeWith(find(codecOf(payload.codec)), payload.data),
   };
 }
 

@@ -30,6 +30,7 @@ import type { HouseReport, HouseRound, ReclaimRound } from "./node/house.js";
 import type { NodeStore } from "./node/nodes.js";
 import type { Reclaimed, RunStore } from "./run/runs.js";
 import type { ScheduleStore } from "./schedule/schedules.js";
+import type { StatisticsStore } from "./statistic/statistics.js";
 import type { TimeoutTable } from "./timeout/timeouts.js";
 import type { ViewStore } from "./view/views.js";
 
@@ -49,6 +50,7 @@ export interface Store {
   readonly views: ViewStore;
   readonly audit: AuditStore;
   readonly tokens: TokenStore;
+  readonly statistics: StatisticsStore;
   /** From now on until the node leaves: wakes it, and tracks its presence where the store can. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Records a sign of life, returns which nodes are missing and what is to be done. Not repeated after a failure: the caller has a next round. */

@@ -22,6 +22,7 @@ import { memoryNodes } from "./node/nodes.js";
 import { Wakes } from "./node/wakes.js";
 import { memoryRuns } from "./run/runs.js";
 import { memorySchedules } from "./schedule/schedules.js";
+import { memoryStatistics } from "./statistic/statistics.js";
 import { rememberStore } from "./table/open-stores.js";
 import { newTables, type Tables } from "./table/tables.js";
 import { memoryTimeouts } from "./timeout/timeouts.js";
@@ -61,6 +62,7 @@ function storeOn(tables: Tables, world: World, retention: Retention): Store {
     views: memoryViews(tables),
     audit: memoryAudit(tables),
     tokens: memoryTokens(tables),
+    statistics: memoryStatistics(tables),
     cleanUp: async (round) => cleanUp(tables, retention, round),
     ...memoryHouse(tables, wakes),
     attend: async (attendee) => wakes.attend(attendee),

@@ -36,6 +36,7 @@ import { nodeStore } from "./node/nodes.js";
 import { Groups } from "./run/groups.js";
 import { runStore } from "./run/runs.js";
 import { scheduleStore } from "./schedule/schedules.js";
+import { statisticsStore } from "./statistic/statistics.js";
 import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
 import { viewStore } from "./view/views.js";
@@ -112,6 +113,7 @@ export function openPostgres(
     views: viewStore(db),
     audit: auditStore(db),
     tokens: tokenStore(db),
+    statistics: statisticsStore(db),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
     cleanUp: (round) => cleanUp(db, retention, round),

@@ -3637,6 +3637,55 @@ left join lateral (
   limit 1
 ) j on true;
 
+-- group_dead_letters, of an env · view/dead-letters.ts
+-- Counts the last dead letters by program, state and error code.
+with letters as materialized (
+  select r.id, r.state, r.ended_at, r.seq, g.program
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select r.id, r.state, r.ended_at, r.seq
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+      and r.state in ('failed', 'dead', 'quarantined')
+    order by r.ended_at desc, r.id desc
+    limit $2
+  ) r
+  where g.env = $1
+  order by r.ended_at desc, r.id desc
+  limit $2
+),
+read as materialized (select r.*, row_number() over (order by r.ended_at desc, r.id desc) as n from letters r)
+select r.program, r.state, x.code, count(*)::int as n,
+  floor(extract(epoch from max(r.ended_at)) * 1000)::float8 as newest,
+  floor(extract(epoch from min(r.ended_at)) * 1000)::float8 as oldest,
+  (array_agg(r.id order by r.n))[1:5] as examples, (select count(*) from letters)::int as looked
+from read r
+left join lateral (
+  select *
+  from "holdfast".journal j
+  where j.run_id = r.id and j.seq = r.seq
+  limit 1
+) j on true
+cross join lateral (
+  select (
+    case
+      when j.codec = 'json'
+        and j.data !~* '\\u(0000|d[89a-f])' then coalesce(
+          j.data::json ->> 'code', j.data::json ->> 'name'
+        ) end
+  ) as code
+) x
+where r.n < $2
+group by r.program, r.state, x.code
+order by 4 desc, r.program collate "C", r.state collate "C", x.code collate "C";
+
 -- heartbeat_node · node/nodes.ts
 -- Notes that a node is alive.
 update "holdfast".nodes
@@ -4198,6 +4247,67 @@ from "holdfast".breaker_probes
 where run_id = $1
 limit 1;
 
+-- join_queue_figures · statistic/statistics.ts
+-- Joins old depths of queues into longer steps.
+with old as materialized (
+  select f.ctid
+  from "holdfast".queue_figures f
+  where f.env = $1 and f.step_ms = $2 and f.at < clock_timestamp() - $4::float8 * interval '1 millisecond'
+  order by f.env, f.step_ms, f.at
+  limit 5000
+  for update skip locked
+),
+gone as (
+  delete from "holdfast".queue_figures f
+  where f.ctid = any (array (select ctid from old))
+  returning f.*
+)
+insert into "holdfast".queue_figures as f (env, at, step_ms, queue, waiting, running, parked, held, oldest_ms)
+select g.env, date_bin($3::int * interval '1 millisecond', g.at, timestamptz 'epoch'), $3::int, g.queue,
+  max(g.waiting), max(g.running), max(g.parked), max(g.held), max(g.oldest_ms)
+from gone g
+where $3::int > 0
+group by 1, 2, 4
+on conflict (env, step_ms, at, queue) do update set waiting = greatest(f.waiting, excluded.waiting),
+  running = greatest(f.running, excluded.running), parked = greatest(f.parked, excluded.parked),
+  held = greatest(f.held, excluded.held), oldest_ms = greatest(f.oldest_ms, excluded.oldest_ms);
+
+-- join_run_figures · statistic/statistics.ts
+-- Joins old figures of runs into longer steps.
+with old as materialized (
+  select f.ctid
+  from "holdfast".run_figures f
+  where f.env = $1 and f.step_ms = $2 and f.at < clock_timestamp() - $4::float8 * interval '1 millisecond'
+  order by f.env, f.step_ms, f.at
+  limit 5000
+  for update skip locked
+),
+gone as (delete from "holdfast".run_figures f where f.ctid = any (array (select ctid from old)) returning f.*)
+insert into "holdfast".run_figures as f (
+  env, at, step_ms, program, queue, started, completed, failed, dead, cancelled, skipped, durations
+)
+select g.env, date_bin($3::int * interval '1 millisecond', g.at, timestamptz 'epoch'), $3::int, g.program,
+  g.queue, sum(g.started)::int as started, sum(g.completed)::int as completed, sum(g.failed)::int as failed,
+  sum(g.dead)::int as dead, sum(g.cancelled)::int as cancelled, sum(g.skipped)::int as skipped,
+  array[sum(g.durations[1])::int, sum(g.durations[2])::int, sum(g.durations[3])::int,
+  sum(g.durations[4])::int, sum(g.durations[5])::int, sum(g.durations[6])::int, sum(g.durations[7])::int,
+  sum(g.durations[8])::int, sum(g.durations[9])::int, sum(g.durations[10])::int, sum(g.durations[11])::int,
+  sum(g.durations[12])::int, sum(g.durations[13])::int, sum(g.durations[14])::int] as durations
+from gone g
+where $3::int > 0
+group by 1, 2, 4, 5
+on conflict (env, step_ms, at, program, queue) do update set started = f.started + excluded.started,
+  completed = f.completed + excluded.completed, failed = f.failed + excluded.failed,
+  dead = f.dead + excluded.dead, cancelled = f.cancelled + excluded.cancelled,
+  skipped = f.skipped + excluded.skipped, durations = array[f.durations[1] + excluded.durations[1],
+  f.durations[2] + excluded.durations[2], f.durations[3] + excluded.durations[3],
+  f.durations[4] + excluded.durations[4], f.durations[5] + excluded.durations[5],
+  f.durations[6] + excluded.durations[6], f.durations[7] + excluded.durations[7],
+  f.durations[8] + excluded.durations[8], f.durations[9] + excluded.durations[9],
+  f.durations[10] + excluded.durations[10], f.durations[11] + excluded.durations[11],
+  f.durations[12] + excluded.durations[12], f.durations[13] + excluded.durations[13],
+  f.durations[14] + excluded.durations[14]];
+
 -- key_of_run · run/deferred-runs.ts
 -- Reads the key that a run holds.
 select k.scope, k.key
@@ -4271,6 +4381,102 @@ from "holdfast".audit a
 where a.env = $1 and a.by = $2 and a.action = $3 and a.object = $4 and a.id < $5::uuid
 order by a.id desc
 limit $6;
+
+-- list_dead_letters, the first page · view/dead-letters.ts
+-- Lists dead letters, the last to end first.
+select x.run_id, g.program, g.queue, x.state,
+  floor(extract(epoch from x.ended_at) * 1000)::float8 as ended_at,
+  (extract(epoch from x.ended_at) * 1000000)::bigint as ended_us, x.code, x.seq, x.epoch, x.kind, x.name,
+  x.key, x.codec, x.data, x.at
+from "holdfast".claim_groups g
+cross join lateral (
+  select r.id as run_id, r.state, r.ended_at,
+    (
+      case
+        when j.codec = 'json'
+          and j.data !~* '\\u(0000|d[89a-f])' then coalesce(
+            j.data::json ->> 'code', j.data::json ->> 'name'
+          ) end
+    ) as code,
+    j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
+    floor(extract(epoch from j.at) * 1000)::float8 as at
+  from (
+    select r.id, r.state, r.ended_at, r.seq
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+      and r.state in ('failed', 'dead', 'quarantined')
+    order by r.ended_at desc, r.id desc
+  ) r
+  left join lateral (
+    select *
+    from "holdfast".journal j
+    where j.run_id = r.id and j.seq = r.seq
+    limit 1
+  ) j on true
+  limit $2
+) x
+where g.env = $1
+order by x.ended_at desc, x.run_id desc
+limit $2;
+
+-- list_dead_letters, with every condition · view/dead-letters.ts
+-- Lists dead letters, the last to end first.
+select x.run_id, g.program, g.queue, x.state,
+  floor(extract(epoch from x.ended_at) * 1000)::float8 as ended_at,
+  (extract(epoch from x.ended_at) * 1000000)::bigint as ended_us, x.code, x.seq, x.epoch, x.kind, x.name,
+  x.key, x.codec, x.data, x.at
+from "holdfast".claim_groups g
+cross join lateral (
+  select r.id as run_id, r.state, r.ended_at,
+    (
+      case
+        when j.codec = 'json'
+          and j.data !~* '\\u(0000|d[89a-f])' then coalesce(
+            j.data::json ->> 'code', j.data::json ->> 'name'
+          ) end
+    ) as code,
+    j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
+    floor(extract(epoch from j.at) * 1000)::float8 as at
+  from (
+    select r.id, r.state, r.ended_at, r.seq
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+      and r.state in ('failed')
+      and (r.ended_at, r.id) < (timestamptz 'epoch' + $4::bigint * interval '1 microsecond', $5::uuid)
+    order by r.ended_at desc, r.id desc
+  ) r
+  left join lateral (
+    select *
+    from "holdfast".journal j
+    where j.run_id = r.id and j.seq = r.seq
+    limit 1
+  ) j on true
+  where (
+    case
+      when j.codec = 'json'
+        and j.data !~* '\\u(0000|d[89a-f])' then coalesce(
+          j.data::json ->> 'code', j.data::json ->> 'name'
+        ) end
+  ) = $6
+  limit $7
+) x
+where g.env = $1 and g.program = $2 and g.queue = $3
+order by x.ended_at desc, x.run_id desc
+limit $7;
 
 -- list_definitions · definition/definitions.ts
 -- Lists definitions, with their bodies if the revision has changed.
@@ -4513,29 +4719,71 @@ order by n.started_at desc, n.incarnation;
 -- list_queues · limit/queues.ts
 -- Lists queues with the number of runs in each state.
 with t as materialized (select clock_timestamp() as now),
-live as (
-  select g.queue, r.state, count(*)::int as n,
-    floor(
-      extract(
-        epoch
-        from t.now - min(r.available_at) filter (where r.state = 'waiting' and r.available_at <= t.now)
-      ) * 1000
-    )::float8 as oldest
-  from "holdfast".claim_groups g
-  join "holdfast".runs r on r.claim_group = g.id, t
-  where g.env = $1 and r.ended_at is null
-  group by 1, 2, t.now
+mine as materialized (select g.id, g.queue from "holdfast".claim_groups g where g.env = $1),
+waiting as materialized (
+  select m.queue, c.n, o.oldest
+  from mine m
+  cross join lateral (
+    select count(*)::int as n
+    from (select from "holdfast".runs r where r.claim_group = m.id and r.state = 'waiting' limit 20000) x
+  ) c
+  cross join lateral (
+    with recursive line as (
+      (
+        select r.priority, r.available_at, 1 as i
+        from "holdfast".runs r
+        where r.claim_group = m.id and r.state = 'waiting'
+        order by r.priority, r.available_at
+        limit 1
+      )
+      union all
+      select n.*, l.i + 1
+      from line l
+      cross join lateral (
+        select r.priority, r.available_at
+        from "holdfast".runs r
+        where r.claim_group = m.id and r.state = 'waiting' and r.priority > l.priority
+        order by r.priority, r.available_at
+        limit 1
+      ) n
+      where l.i < 100
+    )
+    select min(l.available_at) as oldest
+    from line l
+    where l.available_at <= (select now from t)
+  ) o
+  where c.n > 0
 ),
-named as (select queue from live union select queue from "holdfast".paused_queues where env = $1)
-select q.queue, coalesce(json_object_agg(l.state, l.n) filter (where l.state is not null), '{}') as counts,
-  max(l.oldest) as "oldestWaitingMs",
+others as materialized (
+  (select r.claim_group, r.state from "holdfast".runs r where r.state = 'running' limit 20000)
+  union all (
+    select r.claim_group, r.state
+    from "holdfast".runs r
+    where r.state in ('parked', 'held', 'blocked', 'paused')
+    limit 20000
+  )
+),
+counted as materialized (select o.claim_group, o.state, count(*)::int as n from others o group by 1, 2),
+depths as materialized (
+  select w.queue, 'waiting' as state, sum(w.n)::int as n, min(w.oldest) as oldest
+  from waiting w
+  group by 1
+  union all
+  select m.queue, c.state, sum(c.n)::int, null
+  from counted c
+  join mine m on m.id = c.claim_group
+  group by 1, 2
+),
+named as (select queue from depths union select queue from "holdfast".paused_queues where env = $1)
+select q.queue, coalesce(json_object_agg(d.state, d.n) filter (where d.state is not null), '{}') as counts,
+  floor(extract(epoch from (select now from t) - min(d.oldest)) * 1000)::float8 as "oldestWaitingMs",
   case
     when p.at is not null then json_build_object(
       'at', floor(extract(epoch from p.at) * 1000)::float8, 'by', p.by
     ) end as paused
 from named q
 left join "holdfast".paused_queues p on p.env = $1 and p.queue = q.queue
-left join live l on l.queue = q.queue
+left join depths d on d.queue = q.queue
 group by q.queue, p.at, p.by
 order by q.queue collate "C";
 
@@ -6046,6 +6294,98 @@ order by j.seq;
 select limits::json
 from "holdfast".claim_groups
 where id = $1;
+
+-- read_program_figures, of an env · statistic/statistics.ts
+-- Reads the sums of each program over a time.
+select f.program, sum(f.started)::int as started, sum(f.completed)::int as completed,
+  sum(f.failed)::int as failed, sum(f.dead)::int as dead, sum(f.cancelled)::int as cancelled,
+  sum(f.skipped)::int as skipped, array[sum(f.durations[1])::int, sum(f.durations[2])::int,
+  sum(f.durations[3])::int, sum(f.durations[4])::int, sum(f.durations[5])::int, sum(f.durations[6])::int,
+  sum(f.durations[7])::int, sum(f.durations[8])::int, sum(f.durations[9])::int, sum(f.durations[10])::int,
+  sum(f.durations[11])::int, sum(f.durations[12])::int, sum(f.durations[13])::int,
+  sum(f.durations[14])::int] as durations
+from "holdfast".run_figures f
+where f.env = $1
+  and f.step_ms in (10000, 60000, 3600000)
+  and f.at >= to_timestamp($2::float8 / 1000)
+  and f.at < to_timestamp($3::float8 / 1000)
+  and f.program <> ''
+group by 1
+order by 1;
+
+-- read_queue_figures, of an env · statistic/statistics.ts
+-- Reads depths over time.
+select floor(
+  extract(epoch from date_bin($4::int * interval '1 millisecond', f.at, timestamptz 'epoch')) * 1000
+)::float8 as at,
+  max(f.waiting) as waiting, max(f.running) as running, max(f.parked) as parked, max(f.held) as held,
+  max(f.oldest_ms)::float8 as "oldestMs"
+from "holdfast".queue_figures f
+where f.env = $1
+  and f.step_ms in (10000, 60000, 3600000)
+  and f.at >= to_timestamp($2::float8 / 1000)
+  and f.at < to_timestamp($3::float8 / 1000)
+  and f.queue = $5
+group by 1
+order by 1;
+
+-- read_queue_figures, of a program and a queue · statistic/statistics.ts
+-- Reads depths over time.
+select floor(
+  extract(epoch from date_bin($4::int * interval '1 millisecond', f.at, timestamptz 'epoch')) * 1000
+)::float8 as at,
+  max(f.waiting) as waiting, max(f.running) as running, max(f.parked) as parked, max(f.held) as held,
+  max(f.oldest_ms)::float8 as "oldestMs"
+from "holdfast".queue_figures f
+where f.env = $1
+  and f.step_ms in (10000, 60000, 3600000)
+  and f.at >= to_timestamp($2::float8 / 1000)
+  and f.at < to_timestamp($3::float8 / 1000)
+  and f.queue = $5
+group by 1
+order by 1;
+
+-- read_run_figures, of an env · statistic/statistics.ts
+-- Reads starts and ends over time.
+select floor(
+  extract(epoch from date_bin($4::int * interval '1 millisecond', f.at, timestamptz 'epoch')) * 1000
+)::float8 as at,
+  sum(f.started)::int as started, sum(f.completed)::int as completed, sum(f.failed)::int as failed,
+  sum(f.dead)::int as dead, sum(f.cancelled)::int as cancelled, sum(f.skipped)::int as skipped,
+  array[sum(f.durations[1])::int, sum(f.durations[2])::int, sum(f.durations[3])::int,
+  sum(f.durations[4])::int, sum(f.durations[5])::int, sum(f.durations[6])::int, sum(f.durations[7])::int,
+  sum(f.durations[8])::int, sum(f.durations[9])::int, sum(f.durations[10])::int, sum(f.durations[11])::int,
+  sum(f.durations[12])::int, sum(f.durations[13])::int, sum(f.durations[14])::int] as durations
+from "holdfast".run_figures f
+where f.env = $1
+  and f.step_ms in (10000, 60000, 3600000)
+  and f.at >= to_timestamp($2::float8 / 1000)
+  and f.at < to_timestamp($3::float8 / 1000)
+  and f.program = ''
+group by 1
+order by 1;
+
+-- read_run_figures, of a program and a queue · statistic/statistics.ts
+-- Reads starts and ends over time.
+select floor(
+  extract(epoch from date_bin($4::int * interval '1 millisecond', f.at, timestamptz 'epoch')) * 1000
+)::float8 as at,
+  sum(f.started)::int as started, sum(f.completed)::int as completed, sum(f.failed)::int as failed,
+  sum(f.dead)::int as dead, sum(f.cancelled)::int as cancelled, sum(f.skipped)::int as skipped,
+  array[sum(f.durations[1])::int, sum(f.durations[2])::int, sum(f.durations[3])::int,
+  sum(f.durations[4])::int, sum(f.durations[5])::int, sum(f.durations[6])::int, sum(f.durations[7])::int,
+  sum(f.durations[8])::int, sum(f.durations[9])::int, sum(f.durations[10])::int, sum(f.durations[11])::int,
+  sum(f.durations[12])::int, sum(f.durations[13])::int, sum(f.durations[14])::int] as durations
+from "holdfast".run_figures f
+where f.env = $1
+  and f.step_ms in (10000, 60000, 3600000)
+  and f.at >= to_timestamp($2::float8 / 1000)
+  and f.at < to_timestamp($3::float8 / 1000)
+  and f.program <> ''
+  and f.program = $5
+  and f.queue = $6
+group by 1
+order by 1;
 
 -- read_schema_state · migrate.ts
 -- Reads which migrations a schema has.
@@ -8208,6 +8548,82 @@ update "holdfast".tokens
 set revoked_at = coalesce(revoked_at, clock_timestamp())
 where id = $1::uuid
 returning id;
+
+-- sample_queues · statistic/statistics.ts
+-- Stores how many runs are in each queue now.
+with t as materialized (select clock_timestamp() as now),
+mine as materialized (select g.id, g.queue from "holdfast".claim_groups g where g.env = $1),
+waiting as materialized (
+  select m.queue, c.n, o.oldest
+  from mine m
+  cross join lateral (
+    select count(*)::int as n
+    from (select from "holdfast".runs r where r.claim_group = m.id and r.state = 'waiting' limit 100000) x
+  ) c
+  cross join lateral (
+    with recursive line as (
+      (
+        select r.priority, r.available_at, 1 as i
+        from "holdfast".runs r
+        where r.claim_group = m.id and r.state = 'waiting'
+        order by r.priority, r.available_at
+        limit 1
+      )
+      union all
+      select n.*, l.i + 1
+      from line l
+      cross join lateral (
+        select r.priority, r.available_at
+        from "holdfast".runs r
+        where r.claim_group = m.id and r.state = 'waiting' and r.priority > l.priority
+        order by r.priority, r.available_at
+        limit 1
+      ) n
+      where l.i < 100
+    )
+    select min(l.available_at) as oldest
+    from line l
+    where l.available_at <= (select now from t)
+  ) o
+  where c.n > 0
+),
+others as materialized (
+  (select r.claim_group, r.state from "holdfast".runs r where r.state = 'running' limit 100000)
+  union all (
+    select r.claim_group, r.state
+    from "holdfast".runs r
+    where r.state in ('parked', 'held', 'blocked', 'paused')
+    limit 100000
+  )
+),
+counted as materialized (select o.claim_group, o.state, count(*)::int as n from others o group by 1, 2),
+depths as materialized (
+  select w.queue, 'waiting' as state, sum(w.n)::int as n, min(w.oldest) as oldest
+  from waiting w
+  group by 1
+  union all
+  select m.queue, c.state, sum(c.n)::int, null
+  from counted c
+  join mine m on m.id = c.claim_group
+  group by 1, 2
+)
+insert into "holdfast".queue_figures (env, at, step_ms, queue, waiting, running, parked, held, oldest_ms)
+select $1, date_bin(10000 * interval '1 millisecond', (select now from t), timestamptz 'epoch'), 10000,
+  coalesce(d.queue, ''), coalesce(sum(d.n) filter (where d.state = 'waiting'), 0),
+  coalesce(sum(d.n) filter (where d.state = 'running'), 0),
+  coalesce(sum(d.n) filter (where d.state = 'parked'), 0),
+  coalesce(sum(d.n) filter (where d.state = 'held'), 0),
+  floor(extract(epoch from (select now from t) - min(d.oldest)) * 1000)
+from (
+  select case
+    when dense_rank() over (order by x.queue collate "C") <= 200 then queue
+    else 'other' end as queue,
+    x.state, x.n, x.oldest
+  from depths x
+) d
+group by grouping sets((d.queue), ())
+on conflict (env, step_ms, at, queue) do update set waiting = excluded.waiting, running = excluded.running,
+  parked = excluded.parked, held = excluded.held, oldest_ms = excluded.oldest_ms;
 
 -- save_definition · definition/definitions.ts
 -- Saves a definition over the version that the caller read.

@@ -37,10 +37,12 @@ import { listCases } from "./run/lists.js";
 import { misfitCases } from "./run/misfits.js";
 import { retentionCases } from "./run/retention.js";
 import { scheduleCases } from "./schedule/schedules.js";
+import { statisticCases } from "./statistic/statistics.js";
 import { childCases } from "./task/children.js";
 import { taskOperationCases } from "./task/task-operations.js";
 import { taskCases } from "./task/tasks.js";
 import { timeoutCases } from "./timeout/timeouts.js";
+import { deadLetterCases } from "./view/dead-letters.js";
 import { viewCases } from "./view/views.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
@@ -87,5 +89,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...cleanupCases,
   ...misfitCases,
   ...viewCases,
+  ...deadLetterCases,
   ...auditCases,
+  ...statisticCases,
 ];

@@ -120,7 +120,10 @@ export class TestBed {
     const served = (run: RunOfServices) =>
       typeof services === "function" ? this.driver.working(Promise.resolve(services(run))) : (services ?? {});
     const identity = { ...this.#options.identity, id };
-    const node = new Node({ ...this.#options, programs: programs(life), store, identity, services: served }, life);
+    // No test looks at figures, and each round would be one more moment to skip to.
+    const flow = { statistics: false, ...this.#options.flow };
+    const own = { programs: programs(life), store, identity, services: served, flow };
+    const node = new Node({ ...this.#options, ...own }, life);
     await this.driver.drive(node.open());
     return { life, node };
   }

@@ -17,7 +17,7 @@ const TABLES = [
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
   ...["definition_versions", "deferred_runs", "kept_modes", "reclaimed_claims", "cleanups", "misfit_runs"],
-  ...["instances", "instance_events", "timers", "audit", "tokens"],
+  ...["instances", "instance_events", "timers", "audit", "tokens", "run_figures", "queue_figures"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
 

@@ -7,6 +7,8 @@ import type { BothStores, Call } from "./differential-stores.js";
 const ENVS = ["test", "other"] as const;
 const PAGE = 3;
 const MOST_PAGES = 4;
+/** Every figure of a history. */
+const AGES = { from: 0, to: Date.UTC(2099, 0, 1) };
 
 /** The first pages, one after the other. */
 async function pages<Row>(read: (after: string | undefined) => Promise<ViewPage<Row>>): Promise<Row[][]> {
@@ -42,6 +44,13 @@ export function viewCalls(both: BothStores, i: number): [name: string, call: Cal
     ["views.timers", (store) => pages((after) => store.views.timers({ ...place(env, after), state: "pending" }))],
     ["views.timers", (store) => pages((after) => store.views.timers({ ...place(env, after), state: "dead" }))],
     ["views.limits", (store) => pages((after) => store.views.limits(place(env, after)))],
+    ["views.deadLetters", (store) => pages((after) => store.views.deadLetters(place(env, after)))],
+    ["views.deadLetters", (store) => store.views.deadLetters({ env, limit: 9, code: "CRASH_LIMIT", states: ["dead"] })],
+    ["views.deadGroups", (store) => store.views.deadGroups({ env, limit: i % 2 === 0 ? 2 : 100 })],
+    ["statistics.collect", (store) => store.statistics.collect({ env, everyMs: i % 2 === 0 ? 0 : 20_000 })],
+    ["statistics.figures", (store) => store.statistics.figures({ env, ...AGES, stepMs: 60_000 })],
+    ["statistics.figures", (store) => store.statistics.figures({ env, ...AGES, stepMs: 10_000, queue: "a" })],
+    ["statistics.programs", (store) => store.statistics.programs({ env, ...AGES })],
     ["audit.list", (store) => store.audit.list({ env, by: "ann" }, { limit: 3 })],
   ]);
   return [

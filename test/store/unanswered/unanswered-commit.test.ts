@@ -65,6 +65,7 @@ test("every operation that changes something was disturbed", () => {
     housekeep: "not repeated: the next round is a second later",
     reclaim: "not repeated: the next round is a second later",
     cleanUp: "not repeated: the next round comes",
+    "statistics.collect": "not repeated: the next round comes",
     "runs.transact": "has a test below",
   } as const;
   expectEveryOperation(disturbed, without, { changing: true });

@@ -1,9 +1,19 @@
 // The views as values.
 
+import { DEAD_STATES, type DeadLetterRequest } from "../../contract/view/dead-letters.js";
 import type { OutlineRequest, ViewRequest, ViewStore } from "../../contract/view/views.js";
 import { MOST_AT_ONCE, type OperationsOf, READS } from "../../operation.js";
 import { checkFilter } from "../filter.js";
-import { checkInteger, checkObject, checkOneOf, checkText, checkUuid, optional, type Problem } from "../value.js";
+import {
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkText,
+  checkUuid,
+  listOf,
+  optional,
+  type Problem,
+} from "../value.js";
 
 const LONGEST_PAGE = 1_000;
 const MOST_COUNTED = 1_000_000;
@@ -25,6 +35,17 @@ function checkOutline({ runId, after, before, limit }: OutlineRequest): Problem 
     checkInteger("limit", limit, 1, LONGEST_PAGE) ??
     optional(place)("after", after) ??
     optional(place)("before", before)
+  );
+}
+
+function checkDead(request: DeadLetterRequest & { readonly code?: string }): Problem {
+  const states = listOf("states", (path, state) => checkOneOf(path, state, DEAD_STATES));
+  return (
+    checkRequest(request) ??
+    optional(checkText)("program", request.program) ??
+    optional(checkText)("queue", request.queue) ??
+    optional(checkText)("code", request.code) ??
+    optional(states)("states", request.states)
   );
 }
 
@@ -50,4 +71,6 @@ export const VIEW_OPERATIONS = {
   envs: READS,
   ended: { ...READS, check: checkRequest },
   limits: { ...READS, check: checkRequest },
+  deadLetters: { ...READS, check: checkDead },
+  deadGroups: { ...READS, check: checkDead },
 } satisfies OperationsOf<ViewStore>;

@@ -2,9 +2,12 @@
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 
+/** A count of waiting runs stops here for each program, a count of the other states for all of them. */
+export const MOST_IN_QUEUE = 20_000;
+
 export interface QueueRecord {
   readonly queue: string;
-  /** Runs that have not ended, by state. */
+  /** Runs that have not ended, by state; of more than `MOST_IN_QUEUE`, about that many are counted. */
   readonly counts: Readonly<Partial<Record<RunState, number>>>;
   /** How long the oldest claimable run has been claimable; null when there is none. */
   readonly oldestWaitingMs: number | null;

@@ -6,12 +6,10 @@ import type { JournalEntry } from "../journal/journal.js";
 import type { LeaseRecord } from "../lease/leases.js";
 import type { TimerRecord } from "../machine/machines.js";
 import type { RunFilter, RunRecord } from "../run/records.js";
+import type { DeadLetterViews } from "./dead-letters.js";
+import type { Counted, ViewPage, ViewRequest } from "./page.js";
 
-/** Counted up to a bound: `atLeast` means that there are more. */
-export interface Counted {
-  readonly n: number;
-  readonly atLeast: boolean;
-}
+export type { Counted, ViewPage, ViewRequest };
 
 export interface OutlineRequest {
   readonly runId: string;
@@ -95,20 +93,7 @@ export interface EndedPage {
   readonly next: string;
 }
 
-/** `next` is the `after` of the following page; null at the end. */
-export interface ViewPage<Row> {
-  readonly rows: readonly Row[];
-  readonly next: string | null;
-}
-
-export interface ViewRequest {
-  readonly env: string;
-  readonly limit: number;
-  /** The `next` of the page before. */
-  readonly after?: string;
-}
-
-export interface ViewStore {
+export interface ViewStore extends DeadLetterViews {
   /** Many runs at once, in the order asked for; null when there is no such run. With the database's clock. */
   runs(runIds: readonly string[]): Promise<{ readonly now: number; readonly runs: readonly (RunRecord | null)[] }>;
 

@@ -30,7 +30,7 @@ function liveRuns(tables: Tables, env: string): RunRow[] {
   return [...tables.runs.values()].filter(({ group, endedAtUs }) => group.env === env && endedAtUs === null);
 }
 
-function listQueues(tables: Tables, env: string): QueueRecord[] {
+export function listQueues(tables: Tables, env: string): QueueRecord[] {
   const runs = liveRuns(tables, env);
   const paused = [...tables.pausedQueues.values()].filter((row) => row.env === env);
   const names = new Set([...runs.map(({ group }) => group.queue), ...paused.map(({ queue }) => queue)]);

@@ -13,6 +13,7 @@ import type { Message } from "../../contract/inbox/inbox.js";
 import type { JournalEntry } from "../../contract/journal/journal.js";
 import type { LoadedInstance, NewInstanceEvent, TimerRecord } from "../../contract/machine/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../../contract/node/nodes.js";
+import type { QueueFigures, RunFigures, StepMs } from "../../contract/statistic/statistics.js";
 import type { TimeoutRecord } from "../../contract/timeout/timeouts.js";
 import type { Stored } from "./micros.js";
 
@@ -252,4 +253,19 @@ export interface TokenRow extends Omit<NewToken, "expiresInMs"> {
   readonly expiresAtUs: number | null;
   readonly lastUsedAtUs: number | null;
   readonly revokedAtUs: number | null;
+}
+
+/** Program and queue are empty in the sum of an env. Replaced as a whole. */
+export interface RunFigureRow extends RunFigures {
+  readonly env: string;
+  readonly stepMs: StepMs;
+  readonly program: string;
+  readonly queue: string;
+}
+
+/** The queue is empty in the sum of an env. Replaced as a whole. */
+export interface QueueFigureRow extends QueueFigures {
+  readonly env: string;
+  readonly stepMs: StepMs;
+  readonly queue: string;
 }

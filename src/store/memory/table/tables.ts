@@ -25,6 +25,8 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  QueueFigureRow,
+  RunFigureRow,
   RunRow,
   ScheduleRow,
   TakenClaimRow,
@@ -113,6 +115,9 @@ function tablesApartFromRuns() {
     timers: new Map<string, TimerRow>(),
     audit: new Map<string, AuditTableRow>(),
     tokens: new Map<string, TokenRow>(),
+    /** By env, step, time and name; rows are replaced. */
+    runFigures: new Map<string, RunFigureRow>(),
+    queueFigures: new Map<string, QueueFigureRow>(),
   };
 }
 

@@ -19,6 +19,7 @@ import { getRun, matches } from "../run/list-runs.js";
 import { toMs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { Tables } from "../table/tables.js";
+import { deadGroups, deadLetters } from "./dead-letters.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { type Placed, pageAfter } from "./page-after.js";
 
@@ -43,6 +44,8 @@ export function memoryViews(tables: Tables): ViewStore {
       [...new Set([...tables.runs.values()].map(({ group }) => group.env))].sort(compareText).slice(0, MOST_ENVS),
     ended: async (request) => ended(tables, request),
     limits: async (request) => pageAfter(limits(tables, request.env), request),
+    deadLetters: async (request) => pageAfter(deadLetters(tables, request), request),
+    deadGroups: async (request) => deadGroups(tables, request),
   };
 }
 

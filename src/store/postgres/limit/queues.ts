@@ -1,9 +1,10 @@
 // Queues: paused and resumed by a row that every claim reads; listed with the runs that wait in them.
 
-import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
+import { MOST_IN_QUEUE, type QueueRecord, type QueueStore } from "../../contract/limit/queues.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
+import { depths } from "./queue-depths.js";
 
 const pauseQueue = statement(
   "pause_queue",
@@ -25,20 +26,13 @@ const listQueues = statement(
   "Lists queues with the number of runs in each state.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now
-), live as (
-  select g.queue, r.state, count(*)::int as n,
-    floor(extract(epoch from t.now - min(r.available_at) filter (where r.state = 'waiting' and r.available_at <= t.now)) * 1000)::float8
-      as oldest
-  from ${s}.claim_groups g join ${s}.runs r on r.claim_group = g.id, t
-  where g.env = $1 and r.ended_at is null
-  group by 1, 2, t.now
-), named as (
-  select queue from live union select queue from ${s}.paused_queues where env = $1
+), ${depths(s, { env: "$1", most: String(MOST_IN_QUEUE) })}, named as (
+  select queue from depths union select queue from ${s}.paused_queues where env = $1
 )
-select q.queue, coalesce(json_object_agg(l.state, l.n) filter (where l.state is not null), '{}') as counts,
-  max(l.oldest) as "oldestWaitingMs",
+select q.queue, coalesce(json_object_agg(d.state, d.n) filter (where d.state is not null), '{}') as counts,
+  floor(extract(epoch from (select now from t) - min(d.oldest)) * 1000)::float8 as "oldestWaitingMs",
   case when p.at is not null then json_build_object('at', ${ms("p.at")}, 'by', p.by) end as paused
-from named q left join ${s}.paused_queues p on p.env = $1 and p.queue = q.queue left join live l on l.queue = q.queue
+from named q left join ${s}.paused_queues p on p.env = $1 and p.queue = q.queue left join depths d on d.queue = q.queue
 group by q.queue, p.at, p.by order by q.queue collate "C"`,
 );
 

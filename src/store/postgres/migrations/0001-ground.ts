@@ -14,6 +14,7 @@ import { misfits } from "./0001-misfits.js";
 import { modes } from "./0001-modes.js";
 import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
+import { statistics } from "./0001-statistics.js";
 import { tasks } from "./0001-tasks.js";
 import { timeouts } from "./0001-timeouts.js";
 
@@ -37,6 +38,7 @@ export const ground = {
       cleanup,
       audit,
       attributes,
+      statistics,
     ]
       .map((part) => part(dialect))
       .join(""),
@@ -112,7 +114,9 @@ create table ${s}.runs (
 
 create index runs_waiting on ${s}.runs (claim_group, priority, available_at) where state = 'waiting';
 create index runs_running on ${s}.runs (owner) where state = 'running';
-create index runs_parked on ${s}.runs (wake_at) where state = 'parked';
+-- Only parked runs have a time in it. With the others that rest, depths are counted from this index.
+create index runs_resting on ${s}.runs (wake_at) include (claim_group, state)
+  where state in ('parked', 'held', 'blocked', 'paused');
 -- What retention and the lists of troubled and archived runs read; the expression is in run/ended-states.ts, too.
 create index runs_ended on ${s}.runs (claim_group,
   (case when archived_at is not null then 2 when state in ('failed', 'dead', 'quarantined') then 1 else 0 end),

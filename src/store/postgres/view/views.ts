@@ -9,6 +9,7 @@ import { ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
 import { COLUMNS, FROM } from "../run/list-runs.js";
 import { byEnd, FILTERS, whereOf } from "../run/run-filter.js";
+import { deadLetterViews } from "./dead-letters.js";
 import { ended, envs, waitsFor } from "./ends.js";
 import { outline, questions, takeovers } from "./histories.js";
 import { leases, timers } from "./lists.js";
@@ -81,6 +82,8 @@ export function viewStore(db: Database): ViewStore {
     envs: () => envs(db),
     ended: (request) => ended(db, request),
     limits: (request) => limits(db, request),
+    deadLetters: (request) => deadLetterViews.deadLetters(db, request),
+    deadGroups: (request) => deadLetterViews.deadGroups(db, request),
   };
 }
 
