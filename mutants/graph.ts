@@ -210,4 +210,52 @@ export const graph: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "finds its signal aborted" }],
   },
+  {
+    name: "an update of the state is forgotten after a crash",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/graph/fold.ts",
+        find: "      applyUpdate(memory, plan, key!, value() as StateUpdate);\n",
+        put: "      forgetUpdate(memory, key!);\n",
+      },
+    ],
+    killedBy: [{ file: "test/graph/edit.test.ts", test: "the next holder of the run has the update" }],
+  },
+  {
+    name: "an update that a reducer refuses fails the run",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/graph/state-update.ts",
+        find: "  } catch {\n    return false;\n  }",
+        put: "  } catch {\n    return true;\n  }",
+      },
+    ],
+    killedBy: [{ file: "test/graph/edit.test.ts", test: "an update that a reducer refuses is recorded and dropped" }],
+  },
+  {
+    name: "the data of a decision is dropped",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/replay/approval-call.ts",
+        find: "  return { outcome: choice, by, note, ...(data !== undefined && { data }) };",
+        put: "  return { outcome: choice, by, note, ...(data === null && { data }) };",
+      },
+    ],
+    killedBy: [{ file: "test/graph/edit.test.ts", test: "a decision carries structured data to the run" }],
+  },
+  {
+    name: "a node goes to a node that the graph does not have",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/graph/run-node.ts",
+        find: "  if (targets?.has(name)) return name;",
+        put: "  if (targets) return name;",
+      },
+    ],
+    killedBy: [{ file: "test/graph/edit.test.ts", test: "a node goes to another node than its edge leads to" }],
+  },
 ];

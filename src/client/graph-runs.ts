@@ -2,6 +2,9 @@
 
 import type { ForkInput } from "../graph/fork-input.js";
 import type { AnyGraph, Graph, NodeOf, StateOf } from "../graph/graph-value.js";
+import { PositionUnknown } from "../graph/needs-people.js";
+import { stateAt } from "../graph/state-at.js";
+import { STATE_UPDATE, type StateUpdate } from "../graph/state-update.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import { nodeName } from "../kernel/name.js";
@@ -10,7 +13,7 @@ import type { RunState } from "../kernel/run/run-state.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { diffHistories, type RunDiff } from "./diff-histories.js";
 import { findVisit, type GraphHistory, graphPosition, historyOf, type Visit } from "./graph-history.js";
-import { type RunHandle, RunUnknown } from "./run-handle.js";
+import { RunEnded, type RunHandle, RunUnknown } from "./run-handle.js";
 import type { Runs, RunsOptions } from "./runs.js";
 
 /** Only a failed run can be rewound. */
@@ -53,6 +56,14 @@ export interface GraphPosition {
   readonly state: RunState;
 }
 
+export interface GraphStateOf<S> {
+  /** Like `plan:2`, or `end`. */
+  readonly position: string;
+  readonly state: S;
+  /** The states of subgraphs in progress, by path and visits: `research:1`. */
+  readonly inner: Readonly<Record<string, unknown>>;
+}
+
 export class GraphRuns {
   readonly #options: RunsOptions;
   readonly #runs: Runs;
@@ -67,6 +78,46 @@ export class GraphRuns {
     const record = await this.#record(runId);
     const { store, codecs } = this.#options;
     return { position: await graphPosition(store, codecs, record), state: record.state };
+  }
+
+  /** The state now, or when the run arrived at a visit: `at: "plan:2"`, or a node's name for its last visit. Needs the graph's code. */
+  async state<G extends AnyGraph>(
+    graph: G,
+    runId: string,
+    options: { readonly at?: Where<NodeOf<G>> | "end" } = {},
+  ): Promise<GraphStateOf<StateOf<G>>> {
+    const { store, codecs } = this.#options;
+    expectRunOf(graph, await this.#record(runId));
+    const page = await store.journal.read(runId);
+    if (!page) throw new RunUnknown(runId);
+    const wanted = options.at as string | undefined;
+    const isVisit = wanted !== undefined && wanted !== "end";
+    const at = isVisit ? findVisit(historyOf(page.entries, codecs), runId, wanted).position : wanted;
+    const found = stateAt(page, { runId, plan: graph.plan, codecs, at });
+    if (!found) throw new PositionUnknown(runId, wanted ?? "its beginning");
+    return found as GraphStateOf<StateOf<G>>;
+  }
+
+  /**
+   * Updates the state of a live run by the graph's reducers, before its next node begins. A function in progress ends with the state it
+   * began with; a gate that is open sees the update. An ended run is forked or rewound with another state instead.
+   */
+  async update<G extends AnyGraph>(
+    graph: G,
+    runId: string,
+    update: Partial<StateOf<G>>,
+    options: { readonly by?: string } = {},
+  ): Promise<void> {
+    const { store, codecs, world } = this.#options;
+    expectRunOf(graph, await this.#record(runId));
+    const by = nodeName(options.by ?? "client", "by");
+    const messageId = world.token();
+    const payload = codecs.encode({ update: update as StateUpdate["update"], by } satisfies StateUpdate, "update");
+    const message = { runId, key: `signal:${messageId}`, messageId, name: STATE_UPDATE, payload, sender: by };
+    const [answer] = await store.inbox.send([{ ...message, kind: "signal" }]);
+    if (answer?.outcome === "refused") throw answer.error;
+    if (answer?.outcome === "unknown") throw new RunUnknown(runId);
+    if (answer?.outcome === "ended") throw new RunEnded(runId, answer.state);
   }
 
   /** The visits in order, starting with those inherited from the run it was forked from. */

@@ -83,6 +83,8 @@ export interface DecisionOptions {
   readonly choice: string;
   readonly by: string;
   readonly note?: string;
+  /** Structured data with the choice, as an edited plan: the run gets it as `decision.data`. */
+  readonly data?: unknown;
   /** Which occurrence of this approval; in a graph, the visit of its node. Default 1. */
   readonly nth?: number | string;
   /** The hash of the question as it was shown; if the question differs, the decision fails with DecisionStale. */
@@ -202,7 +204,7 @@ export class RunHandle<Out> {
 
   /** Decides the approval of that name. Only the first decision counts; a later one fails and names who was first. */
   async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
-    const { choice, by, note = null, nth = 1, shown } = decision;
+    const { choice, by, note = null, nth = 1, shown, data } = decision;
     // A run that your own transaction has just started is not visible yet: it cannot have asked anything.
     const record = await this.#store.runs.get(this.id);
     await expectAsked(this.#store, this.#codecs, record, { approval, nth: String(nth), choice, shown });
@@ -212,7 +214,7 @@ export class RunHandle<Out> {
       messageId: this.#world.token(),
       kind: "decision" as const,
       name: approval,
-      payload: this.#codecs.encode({ choice, by, note }, "decision"),
+      payload: this.#codecs.encode({ choice, by, note, ...(data !== undefined && { data }) }, "decision"),
       sender: by,
     };
     const answer = await this.#send(message, options);

@@ -22,6 +22,7 @@ import {
   ROOT,
 } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
+import { applyUpdate, forgetUpdate, type StateUpdate, UPDATE_REFUSED, UPDATED } from "./state-update.js";
 
 /** Recorded when a node ends. `next` is set when its frame moves on: a branch has none. */
 export interface NodeRecord {
@@ -112,6 +113,12 @@ function next(
       return memory;
     case "begun":
       return begun(memory, value() as FrameRecord);
+    case UPDATED:
+      applyUpdate(memory, plan, key!, value() as StateUpdate);
+      return memory;
+    case UPDATE_REFUSED:
+      forgetUpdate(memory, key!);
+      return memory;
     case "spent":
       spend(memory, value() as Readonly<Record<string, number>>);
       return memory;

@@ -12,6 +12,7 @@ import { PositionUnknown } from "./needs-people.js";
 import type { GraphPlan } from "./plan.js";
 import { parsePosition, positionOf } from "./position.js";
 import type { Fields } from "./reducer.js";
+import { arriving } from "./state-at.js";
 
 export interface Loaded {
   readonly memory: Memory;
@@ -90,13 +91,6 @@ async function rewound(session: Session, now: Memory, { to, state }: Rewind, opt
   const frames = new Map([["", frame]]);
   const copy = Object.assign(new Memory(), { frames, mail, spent, since, recorded, iterations });
   return { memory: copy, unwritten: true };
-}
-
-/** The memory at the moment when the run arrived at this position; null if it never did. */
-function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
-  const isThere = (memory: Memory) => memory.frames.get("")?.at === position;
-  const memory = fold(entries, options, isThere);
-  return isThere(memory) ? memory : null;
 }
 
 function changed(frame: Frame, state: Fields | null): Frame {

@@ -19,6 +19,11 @@ export interface NodeContext extends StepInfo {
    * spending of an attempt whose process died is lost.
    */
   spend(budget: string, amount: number): void;
+  /**
+   * The next node, instead of the one that the edge leads to: a node of this graph, or `end`. Counts when the function returns; a map's
+   * items and branches have no edge of their own, and it throws there.
+   */
+  goto(target: string): void;
   /** Reports progress to watchers of the run. */
   progress(value: unknown): Promise<void>;
 }

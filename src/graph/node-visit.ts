@@ -29,7 +29,9 @@ export interface NodeVisit {
   readonly state: Fields;
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
   /** Adds the frame's next position, and determines whether that is the end of the run. */
-  readonly finish: (record: NodeRecord) => NodeRecord;
+  readonly finish: (record: NodeRecord, goto?: string) => NodeRecord;
+  /** The nodes that it may go to; null where it has no edge of its own. */
+  readonly targets: ReadonlySet<string> | null;
   readonly rescue: ((error: StoredError) => NodeRecord | undefined) | null;
   /** Whether no other node runs in parallel, so that a snapshot can be written with this node's entry. */
   readonly alone: boolean;

@@ -16,6 +16,7 @@ import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, po
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
 import { Spending } from "./spending.js";
+import { applyUpdates, STATE_UPDATE } from "./state-update.js";
 
 const NOTHING: readonly Effect[] = [];
 const ONCE = attemptRules({ retry: 1 });
@@ -34,8 +35,12 @@ export class GraphRun implements Walker {
 
   /** From the frame's position to its end. */
   async walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields> {
-    const { memory } = this.parts;
+    const { memory, codecs, replay, beginning } = this.parts;
     for (;;) {
+      if (place === ROOT && memory.mail.some(({ name }) => name === STATE_UPDATE)) {
+        beginning.write();
+        await applyUpdates(memory, plan, codecs, replay.session);
+      }
       const frame = memory.frames.get(frameId(place))!;
       if (frame.at === END) {
         this.#expectWithinBudgets();
@@ -52,19 +57,21 @@ export class GraphRun implements Walker {
         nodeVisit.isLast = name === END && place === ROOT;
         return { ...record, next: target(name) };
       };
-      const finish = (record: NodeRecord): NodeRecord => {
+      const finish = (record: NodeRecord, goto?: string): NodeRecord => {
         let after = state;
         // Before it is recorded: an update that a reducer rejects fails this node, not every later replay of the
         // journal.
-        const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);
+        const chooses = edge.choose !== null && goto === undefined;
+        const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
         const updates = looks ? updatesOf(memory, here, record) : [];
         for (const update of updates) after = combined(plan.reducers, after, update);
-        return leading(record, targetOf(node, edge, after));
+        return leading(record, goto ?? targetOf(node, edge, after));
       };
       const { failed } = edge;
       const rescue = (error: StoredError) =>
         failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
-      const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const targets = new Set([...Object.keys(plan.nodes), END]);
+      const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, targets, alone, isLast: false };
       const record = await this.node(spec, nodeVisit);
       leave(memory, this.parts.plan, here, record);
     }

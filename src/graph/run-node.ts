@@ -55,8 +55,15 @@ function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, nodeVisit:
 
 function runFunction(run: Walker, spec: FunctionNode<Any>, nodeVisit: NodeVisit): Promise<NodeRecord> {
   return run.call("node", nodeVisit, spec.rules, async (info, spending) => {
-    const update = await spec.run(nodeContext(run, nodeVisit, info, spending), nodeVisit.state);
-    return nodeVisit.finish(updateOf(update));
+    let target: string | undefined;
+    const context = nodeContext(run, nodeVisit, info, spending);
+    const going = Object.assign(context, {
+      goto: (name: string) => {
+        target = expectTarget(nodeVisit, name);
+      },
+    });
+    const update = await spec.run(going, nodeVisit.state);
+    return nodeVisit.finish(updateOf(update), target);
   });
 }
 
@@ -88,7 +95,7 @@ async function runItem(
   const done = memory.results.get(frameId(place));
   if (done && "value" in done) return;
   if (done) throw decodeError(done.error);
-  const inner = { ...nodeVisit, place, rescue: null };
+  const inner = { ...nodeVisit, place, rescue: null, targets: null };
   const value = await run.call("item", inner, spec.rules, (info, spending) =>
     spec.each(itemContext(nodeContext(run, inner, info, spending), index), item as never, nodeVisit.state),
   );
@@ -102,7 +109,14 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, nodeVisit: Node
   const ends = await Promise.allSettled(
     branches.map(async ([name, branch]) => {
       const place = placeIn(nodeVisit.place, name, 1);
-      const inner: NodeVisit = { ...nodeVisit, place, finish: (record) => record, rescue: null, alone: false };
+      const inner: NodeVisit = {
+        ...nodeVisit,
+        place,
+        finish: (record) => record,
+        rescue: null,
+        targets: null,
+        alone: false,
+      };
       leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
@@ -166,18 +180,22 @@ async function awaitSignal(run: Walker, spec: WaitNode<Any>, nodeVisit: NodeVisi
   return () => ({ ...updateOf(spec.apply(nodeVisit.state, payload as never)), ...(took !== null && { took }) });
 }
 
+function expectTarget({ targets, place }: NodeVisit, name: string): string {
+  if (targets?.has(name)) return name;
+  const problem = targets
+    ? `the graph has no node ${JSON.stringify(name)}; it has ${[...targets].join(", ")}`
+    : "an item or a branch has no edge";
+  throw new PermanentError(`${place.path} cannot go to ${JSON.stringify(name)}: ${problem}.`);
+}
+
 function updateOf(update: unknown): NodeRecord {
   if (update === undefined || update === null) return {};
   if (typeof update === "object" && !Array.isArray(update)) return { update: update as Fields };
   throw new PermanentError(`A node must return the state fields that it changes, not ${typeof update}.`);
 }
 
-function nodeContext(
-  { parts }: Walker,
-  { place, failure }: NodeVisit,
-  info: StepInfo,
-  spending: Spending,
-): NodeContext {
+function nodeContext({ parts }: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
+  const { place, failure } = nodeVisit;
   const { memory, replay, codecs, services, beginning } = parts;
   const { path, visit } = place;
   const { idempotencyKey, fence, attempt } = info;
@@ -196,6 +214,7 @@ function nodeContext(
     services,
     failure: failure && { node: failure.node, error: decodeError(failure.error) },
     spend: (budget, amount) => spending.spend(budget, amount),
+    goto: (name) => void expectTarget({ ...nodeVisit, targets: null }, name),
     /**
      * Progress reported before a crash is not written again: each entry counts as progress of the run, and a node that
      * kills its process would never reach the crash limit.

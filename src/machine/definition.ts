@@ -46,10 +46,31 @@ export interface Effect {
   readonly run: (info: EffectInfo, about: About) => unknown;
 }
 
+/** As XState calls the function of `fromPromise`. */
+export interface ActorArguments {
+  readonly input: never;
+  readonly signal: AbortSignal;
+  readonly self: { readonly id: string };
+  readonly system: undefined;
+  readonly emit: () => void;
+}
+
+/** An actor that a state invokes: a promise runs as an effect, a machine as an instance of its own. */
+export type ActorValue =
+  | (Effect & { readonly kind: "promise"; readonly name: string })
+  | { readonly kind: "machine"; readonly name: string; readonly machine: AnyMachine };
+
+/** Two states may invoke different actors under the same id. */
+export function actorKey(path: string, id: string): string {
+  return `${path}#${id}`;
+}
+
 /** A state as `migrate` receives and returns it. */
 export interface Snapshot<Value = unknown, Context = unknown> {
   readonly value: Value;
   readonly context: Context;
+  /** What history states remember: their paths, and those of the remembered states. Omitted by `migrate`: unchanged. */
+  readonly history?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface MermaidOptions {
@@ -62,11 +83,15 @@ export interface MachineDefinition<Name extends string, In, Out, Ev extends Mach
   readonly kind: "machine";
   readonly logic: Logic;
   readonly effects: ReadonlyMap<string, Effect>;
+  /** By the path of the state and the id of the invoke. */
+  readonly actors: ReadonlyMap<string, ActorValue>;
   /** The program whose runs are its effects. */
   readonly effectProgram: string;
   readonly snapshotEvery: number;
   readonly locking: "optimistic" | "lease";
   readonly timers: "durable" | "memory";
+  /** From when a timer counts that a deployment adds to a state in which instances already are. */
+  readonly addedTimers: "entry" | "now";
   readonly migrate: ((snapshot: Snapshot, from: string | null) => Snapshot) | null;
   /** Maps the old path of a state to the new one. */
   readonly renamed: Readonly<Record<string, string>>;

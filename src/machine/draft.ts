@@ -5,10 +5,11 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { formatDuration } from "../kernel/duration.js";
 import type { NewRun, RunGroup } from "../kernel/run/new-run.js";
 import type { Append, Change, NewInstanceEvent, NewTimer, NewTold } from "../store/contract/machine/machines.js";
-import type { AnyMachine } from "./definition.js";
+import { type AnyMachine, actorKey } from "./definition.js";
+import { ReceiverUnknown } from "./errors.js";
 import { instanceKey, timerId } from "./instance-key.js";
-import { type InstanceState, saveState } from "./instance-state.js";
-import type { AfterBranch, MachineEvent, Order, Step } from "./logic.js";
+import { type InstanceAddress, type InstanceState, type Invoked, saveState } from "./instance-state.js";
+import type { Address, AfterBranch, MachineEvent, Order, Step } from "./logic.js";
 
 /** What steps need from the process: where the instance lives, and how ids are drawn and values encoded. */
 export interface InstanceWorld {
@@ -59,6 +60,13 @@ const NOTHING: Kept = {
   published: [],
 };
 
+/** An actor that begins with the step. */
+interface Begun {
+  readonly id: string;
+  readonly input: unknown;
+  readonly actor: Invoked;
+}
+
 interface TimerToSet {
   /** What people see. */
   readonly shown: string;
@@ -104,16 +112,42 @@ export class Draft {
 
   stop(): void {
     this.#state = { ...this.#state, seq: this.#state.seq + 1, status: "stopped" };
-    this.#notifyParent();
+    this.#end();
   }
 
-  /** Moves to the state of the step, and collects its orders. */
+  /** The instance ends with this error, at its next sequence. */
+  fail(error: unknown): void {
+    const live = this.#machine.logic.fail(this.#state.live, error);
+    this.#state = { ...this.#state, live, seq: this.#state.seq + 1, status: "error" };
+    this.#end();
+  }
+
+  /** The actor has answered: its state need not stop it. */
+  answered(actor: string): void {
+    this.#state = { ...this.#state, invoked: without(this.#state.invoked, actor) };
+  }
+
+  /** Moves to the state of the step, and collects its orders. Actors begin last: a state that is left in the same step begins none. */
   move({ live, orders }: Step): void {
     const { status } = this.#machine.logic.view(live);
     this.#state = { ...this.#state, live, status, seq: this.#state.seq + 1 };
-    let effects = 0;
-    for (const [n, order] of orders.entries()) this.#take(order, order.kind === "effect" ? effects++ : n);
-    if (status !== "active") this.#notifyParent();
+    const begun = new Map<string, Begun>();
+    for (const [n, order] of orders.entries()) this.#take(order, n, begun);
+    let n = 0;
+    for (const order of orders) if (order.kind === "effect") this.#ask(order, n++);
+    for (const { id, input, actor } of begun.values()) this.#invoke(id, actor, input, n++);
+    if (status !== "active") this.#end();
+  }
+
+  /** Timers of the current definition that the instance lacks, and entries of states that it is in by a migration. */
+  arm(timers: readonly { readonly branch: AfterBranch; readonly delayMs: number }[], removed: readonly string[]): void {
+    const { logic } = this.#machine;
+    const { live, entered } = this.#state;
+    const seq = this.#state.seq + 1;
+    const paths = logic.active(live).map((path) => [path, entered[path] ?? seq] as const);
+    this.#state = { ...this.#state, seq, entered: Object.fromEntries(paths), unarmed: true };
+    for (const id of removed) this.#remove(id);
+    for (const { branch, delayMs } of timers) this.#arm(branch, delayMs);
   }
 
   append(expectedSeq: number): Append {
@@ -128,8 +162,9 @@ export class Draft {
     const { events, timers, sent, effects } = this.#kept;
     // A snapshot of another version is replaced at once, so that this version's events never have to be read on top of
     // it.
-    const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || this.#state.version !== version;
-    this.#state = { ...this.#state, version, snapshotSeq: due ? seq : snapshotSeq };
+    const isOther = this.#state.version !== version || this.#state.unarmed;
+    const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || isOther;
+    this.#state = { ...this.#state, version, snapshotSeq: due ? seq : snapshotSeq, unarmed: false };
     return {
       token: this.#place.newToken(),
       events,
@@ -143,24 +178,23 @@ export class Draft {
     };
   }
 
-  #take(order: Order, n: number): void {
+  #take(order: Order, n: number, begun: Map<string, Begun>): void {
     const { seq, key } = this.#state;
     switch (order.kind) {
-      case "after": {
-        const { branch, delayMs } = order;
-        this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
-        const payload: TimerPayload = { kind: "after", branch, generation: seq };
-        this.#set(`after:${branch.path}:${branch.delay}`, {
-          shown: shownBranch(branch),
-          delayMs,
-          payload,
-          value: branch,
-        });
+      case "entered":
+        this.#enter(order.path);
         break;
-      }
+      case "exited":
+        this.#exit(order.path, begun);
+        break;
+      case "after":
+        this.#arm(order.branch, order.delayMs);
+        break;
       case "left":
-        this.#state = { ...this.#state, entered: without(this.#state.entered, order.path) };
         this.#cancel(`after:${order.path}:${order.delay}`);
+        break;
+      case "invoke":
+        this.#begin(order, begun);
         break;
       case "raise": {
         const { event, delayMs } = order;
@@ -176,16 +210,78 @@ export class Draft {
       case "send":
         this.#send(order, n);
         break;
-      case "effect": {
-        const { name: effect, params, context, event } = order;
-        const { redact } = this.#machine;
-        this.#enqueue({ effect, seq, n, params, context, event, ...(redact.length > 0 && { redact }) });
-        break;
-      }
       case "emit":
       case "log":
         this.#kept.published = [...this.#kept.published, order];
     }
+  }
+
+  #enter(path: string): void {
+    const { seq, entered, asked } = this.#state;
+    const now = { [path]: seq };
+    this.#state = {
+      ...this.#state,
+      entered: { ...entered, ...now },
+      asked: path in asked ? { ...asked, ...now } : asked,
+    };
+  }
+
+  #exit(path: string, begun: Map<string, Begun>): void {
+    this.#state = { ...this.#state, entered: without(this.#state.entered, path) };
+    for (const [id, actor] of Object.entries(this.#state.invoked)) {
+      if (actor.path !== path) continue;
+      this.answered(id);
+      if (!begun.delete(id)) this.#stopActor(actor);
+    }
+  }
+
+  #arm(branch: AfterBranch, delayMs: number): void {
+    const generation = this.#state.entered[branch.path]!;
+    const payload: TimerPayload = { kind: "after", branch, generation };
+    this.#set(`after:${branch.path}:${branch.delay}`, {
+      shown: shownBranch(branch),
+      delayMs,
+      payload,
+      value: branch,
+    });
+  }
+
+  /** A child has its address at once, so that it can be sent to in the same step. */
+  #begin({ path, id, input }: Extract<Order, { kind: "invoke" }>, begun: Map<string, Begun>): void {
+    const { seq } = this.#state;
+    const found = this.#machine.actors.get(actorKey(path, id))!;
+    const child = found.kind === "machine" && { machine: found.machine.name, id: `${this.#state.id}/${id}@${seq}` };
+    const actor = { path, seq, run: this.#place.newId(), ...(child && { child }) };
+    this.#state = { ...this.#state, invoked: { ...this.#state.invoked, [id]: actor } };
+    begun.set(id, { id, input, actor });
+  }
+
+  #invoke(id: string, { path, seq, run, child }: Invoked, input: unknown, n: number): void {
+    const { redact, name: machine } = this.#machine;
+    const invoke = { path, id, ...(child && { child, owner: { machine, id: this.#state.id } }) };
+    const hidden = redact.length > 0 && { redact };
+    this.#enqueue({ effect: null, seq, n, invoke, params: input, ...hidden }, run);
+  }
+
+  #ask(order: Extract<Order, { kind: "effect" }>, n: number): void {
+    const { seq, entered, asked } = this.#state;
+    const { name: effect, params, context, event, path } = order;
+    const { redact } = this.#machine;
+    const stay = path === null ? null : { path, seq: entered[path] ?? seq };
+    if (stay) this.#state = { ...this.#state, asked: { ...asked, [stay.path]: stay.seq } };
+    const what = { effect, seq, n, params, context, event, ...(stay && { stay }) };
+    this.#enqueue({ ...what, ...(redact.length > 0 && { redact }) });
+  }
+
+  #stopActor({ run, child }: Invoked): void {
+    this.#enqueue({ effect: null, seq: this.#state.seq, n: 0, stop: { run, ...(child && { child }) } });
+  }
+
+  /** Nothing that belongs to the instance outlives it, and its parent learns of its end. */
+  #end(): void {
+    for (const actor of Object.values(this.#state.invoked)) this.#stopActor(actor);
+    this.#state = { ...this.#state, invoked: {} };
+    this.#notifyParent();
   }
 
   #set(name: string, { shown, delayMs, payload, value }: TimerToSet): void {
@@ -197,7 +293,8 @@ export class Draft {
     }
     const id = timerId(key, name);
     const encoded = this.#place.codecs.encode(value, "timer");
-    const timer = { id, generation: seq, kind: payload.kind, name: shown, payload: encoded, delayMs };
+    const { kind, generation } = payload;
+    const timer = { id, generation, kind, name: shown, payload: encoded, delayMs };
     this.#kept.timers = new Map([...this.#kept.timers, [id, timer]]);
     this.#keep(id);
   }
@@ -221,7 +318,8 @@ export class Draft {
   #send(order: Extract<Order, { kind: "send" }>, n: number): void {
     const { env, stack, codecs } = this.#place;
     const { key, seq } = this.#state;
-    const { machine, event, delayMs, sendId } = order;
+    const { event, delayMs, sendId } = order;
+    const { machine, id: receiver } = this.#receiver(order.to, event);
     const id = timerId(key, sendId === null ? `send:#${seq}.${n}` : `send:${sendId}`);
     const content = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
     const sent: NewTold = {
@@ -229,12 +327,20 @@ export class Draft {
       generation: seq,
       name: event.type,
       delayMs,
-      instanceKey: instanceKey(env, machine, order.id),
+      instanceKey: instanceKey(env, machine, receiver),
       group: timerGroup(env, stack, machine),
       payload: codecs.encode(content, "event"),
     };
     this.#kept.sent = new Map([...this.#kept.sent, [id, sent]]);
     this.#keep(id);
+  }
+
+  #receiver(to: Address, { type }: MachineEvent): InstanceAddress {
+    if ("machine" in to) return to;
+    const { id, invoked, owner } = this.#state;
+    const found = "child" in to ? invoked[to.child]?.child : owner;
+    if (found) return found;
+    throw new ReceiverUnknown(id, type, "child" in to ? `actor ${JSON.stringify(to.child)}` : "parent");
   }
 
   /** The run that started the instance waits for its end. */
@@ -245,11 +351,11 @@ export class Draft {
     this.#enqueue({ effect: null, seq, n: 0, ended: { parent, status, output } });
   }
 
-  #enqueue(what: Readonly<Record<string, unknown>>): void {
-    const { env, stack, crashLimit, codecs, newId } = this.#place;
+  #enqueue(what: Readonly<Record<string, unknown>>, id = this.#place.newId()): void {
+    const { env, stack, crashLimit, codecs } = this.#place;
     const { queue, effectProgram: program } = this.#machine;
     const run: NewRun = {
-      id: newId(),
+      id,
       group: { env, stack, queue, program, version: null },
       priority: 0,
       delayMs: 0,

@@ -80,6 +80,18 @@ export class TransitionFailed extends HoldfastError {
   }
 }
 
+/** A step sends to an actor that is not running, or to a parent that the instance does not have. Nothing was written. */
+export class ReceiverUnknown extends HoldfastError {
+  readonly code = "RECEIVER_UNKNOWN";
+
+  constructor(id: string, type: string, receiver: string) {
+    super(
+      `Instance ${JSON.stringify(id)} cannot send ${JSON.stringify(type)}: it has no ${receiver} now. ` +
+        "Only a machine that a state invokes has an instance to send to, and only while it is in that state.",
+    );
+  }
+}
+
 /** Another process works on the instance under its lease. */
 export class InstanceBusy extends HoldfastError {
   readonly code = "INSTANCE_BUSY";

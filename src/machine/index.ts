@@ -8,6 +8,7 @@ export {
   InstanceEnded,
   InstanceQuarantined,
   InstanceUnknown,
+  ReceiverUnknown,
   SequenceConflict,
   TransitionFailed,
   WaitTimeout,

@@ -3,16 +3,16 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { omit } from "../kernel/omit.js";
-import type { InstanceStatus, LoadedInstance, TimerRecord } from "../store/contract/machine/machines.js";
+import type { InstanceStatus, TimerRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { AnyMachine } from "./definition.js";
-import { InstanceUnknown, WaitTimeout } from "./errors.js";
+import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
-import { instanceWatcher } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
 import { checkEvent, senderOf, storeForLater } from "./store-event.js";
+import { waitForState, watchState } from "./watch-state.js";
 
 /** Options for starting an instance. */
 export interface InstanceOptions {
@@ -60,6 +60,8 @@ export interface StateOf<Value, Context, Out> {
   /** Undefined until the instance is done. */
   readonly output: Out | undefined;
   readonly tags: readonly string[];
+  /** What ended it with the status `error`: its name and message. */
+  readonly error: unknown;
   readonly seq: number;
   readonly version: string | null;
   readonly createdAt: number;
@@ -123,10 +125,50 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   }
 
   #shown({ state, loaded }: Found): StateOf<Value, Context, Out> {
-    const { value, context, output, tags } = this.#machine.logic.view(state.live);
-    const { status, seq, version, createdAt, updatedAt } = loaded;
+    const { codecs } = this.#instances;
+    const { value, output, error, tags, ...view } = this.#machine.logic.view(state.live);
+    // A copy, as another process would read it: the state itself is what the next event is applied to.
+    const context = codecs.decode(codecs.encode(view.context, "context"));
+    const { status, version, createdAt, updatedAt } = loaded;
     const known = { value, context, output } as { value: Value; context: Context; output: Out | undefined };
-    return { ...known, status, tags, seq, version, createdAt, updatedAt };
+    return { ...known, status, error, tags, seq: state.seq, version, createdAt, updatedAt };
+  }
+
+  /** Whether the state value matches, as XState's `matches`: `matches("checkout")` is true in `checkout.paying`. */
+  async matches(value: PartialValue<Value>): Promise<boolean> {
+    const { state } = await this.#instances.state(this.#machine, this.id);
+    return this.#machine.logic.matches(state.live, value);
+  }
+
+  async hasTag(tag: string): Promise<boolean> {
+    return (await this.state()).tags.includes(tag);
+  }
+
+  /** Whether a transition would take the event now. Its guards are asked. */
+  async can(event: Ev): Promise<boolean> {
+    checkEvent(event);
+    const { state } = await this.#instances.state(this.#machine, this.id);
+    return state.status === "active" && this.#machine.logic.can(state.live, event);
+  }
+
+  /** The `meta` of the active states, by the ids of the states. */
+  async getMeta(): Promise<Readonly<Record<string, unknown>>> {
+    const { state } = await this.#instances.state(this.#machine, this.id);
+    return this.#machine.logic.meta(state.live);
+  }
+
+  /**
+   * Calls with the current state and after each change, by any process, until the instance ends or you unsubscribe. Changes in quick
+   * succession are one call, with the last state.
+   */
+  subscribe(
+    next: (state: StateOf<Value, Context, Out>) => void,
+    options: { readonly onError?: (error: unknown) => void } = {},
+  ): { unsubscribe(): void } {
+    return watchState(this.#instances, this.#machine, this.id, {
+      next: (found) => next(this.#shown(found)),
+      onError: options.onError ?? (() => {}),
+    });
   }
 
   /** Resolves with the first matching state. */
@@ -175,56 +217,5 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   }
 }
 
-/** How long the last poll may take after a wait has timed out. */
-const LAST_LOOK_MS = 1_000;
-
-/** All waiting callers of a process share one poll per store. Polls at least once, even with a timeout of zero. `fits` returns null when the state is not the wanted one. */
-async function waitForState<T>(
-  instances: Instances,
-  { machine, id }: { readonly machine: AnyMachine; readonly id: string },
-  fits: (found: Found) => T | null,
-  timeoutMs: number,
-): Promise<T> {
-  const { store, world } = instances;
-  const watcher = instanceWatcher(store, world);
-  const key = instances.keyOf(machine.name, id);
-  return new Promise((resolve, reject) => {
-    let isLast = false;
-    let isJudging = false;
-    let cancel = () => {};
-    const over = (end: () => void) => {
-      cancel();
-      leave();
-      end();
-    };
-    const judge = async (loaded: LoadedInstance | null) => {
-      if (!loaded) throw new InstanceUnknown(machine.name, id);
-      const wasLast = isLast;
-      const wanted = fits(await instances.stateOf(machine, loaded));
-      if (wanted !== null) over(() => resolve(wanted));
-      else if (wasLast) throw new WaitTimeout(id, timeoutMs);
-    };
-    let seenSeq = 0;
-    const leave = watcher.watch(key, {
-      onSeen: (loaded) => {
-        const isNews = seenSeq > 0 && loaded?.seq !== seenSeq;
-        seenSeq = loaded?.seq ?? 0;
-        if (isJudging) return isNews;
-        isJudging = true;
-        judge(loaded)
-          .catch((error) => over(() => reject(error)))
-          .finally(() => {
-            isJudging = false;
-          });
-        return isNews;
-      },
-      onFailed: (error) => over(() => reject(error)),
-    });
-    if (!Number.isFinite(timeoutMs)) return;
-    cancel = world.after(timeoutMs, () => {
-      isLast = true;
-      watcher.wake(key);
-      cancel = world.after(LAST_LOOK_MS, () => over(() => reject(new WaitTimeout(id, timeoutMs))));
-    });
-  });
-}
+/** A state value, or the name of its outermost state. */
+type PartialValue<Value> = Value extends string ? Value : Value extends object ? Value | (keyof Value & string) : Value;

@@ -5,8 +5,10 @@ import type { NodeWakeups } from "../engine/node-wakeups.js";
 import { sharedBy, Watcher } from "../engine/watcher.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { InvalidInput } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
 import { dedupeKey } from "../kernel/name.js";
+import { checkNames, type Names } from "../kernel/setting/option-names.js";
 import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
@@ -18,10 +20,11 @@ import type { AnyMachine } from "./definition.js";
 import { type Draft, type InstanceWorld, type LocalTimer, timerGroup } from "./draft.js";
 import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } from "./errors.js";
 import { instanceKey } from "./instance-key.js";
-import { type InstanceState, readState } from "./instance-state.js";
+import { type InstanceAddress, type InstanceState, readState } from "./instance-state.js";
 import type { Live } from "./logic.js";
 import type { MachineEvents } from "./machine-events.js";
 import { type Delivered, Mailbox } from "./mailbox.js";
+import { rearm } from "./rearm.js";
 import { redact } from "./redact.js";
 import { replayTail } from "./replay-tail.js";
 import { StateCache } from "./state-cache.js";
@@ -39,12 +42,26 @@ export interface StartInstance {
   readonly tx?: Transaction;
   /** The run that waits for its end. */
   readonly parent?: string;
+  /** The instance that invoked it. */
+  readonly owner?: InstanceAddress;
 }
 
 /** An instance as it was read, and its state. */
 export interface Found {
   readonly state: InstanceState;
   readonly loaded: LoadedInstance;
+}
+
+type StartedBy = { readonly parent?: string | null; readonly owner?: InstanceAddress | null };
+
+const START_OPTIONS: Names<StartInstance> = { id: true, tx: true, parent: true, owner: true };
+
+/** A misspelt id would start another instance. */
+function expectKnownOptions(options: object): void {
+  const problems = new Map<string, string>();
+  checkNames(options, START_OPTIONS, problems);
+  for (const name of problems.keys())
+    throw new InvalidInput(name, "is not an option of a machine's start; the options are id and tx");
 }
 
 const LEASE_MS = 10_000;
@@ -90,9 +107,11 @@ export class Instances {
   }
 
   /** The input has been parsed by the machine's schema. */
-  async startParsed(machine: AnyMachine, input: unknown, { id, tx, parent }: StartInstance): Promise<string> {
+  async startParsed(machine: AnyMachine, input: unknown, options: StartInstance): Promise<string> {
+    const { id, tx } = options;
+    expectKnownOptions(options);
     const name = id ?? this.world.id();
-    const { instance, draft } = this.#newInstance(machine, input, name, parent ?? null);
+    const { instance, draft } = this.#newInstance(machine, input, name, options);
     const [answer] = await this.store.machines.create([instance], tx ? { tx } : {});
     if (answer!.outcome === "refused") throw answer!.error;
     if (answer!.outcome === "conflict") throw new InstanceConflict(machine.name, name);
@@ -132,13 +151,18 @@ export class Instances {
     return { state, loaded };
   }
 
+  /** The answer of an effect or an actor came too late for the entry of the state that asked for it. */
+  reportStale({ name }: AnyMachine, id: string, by: string): void {
+    this.#bus.emit("effect.stale", { machine: name, id, effect: by });
+  }
+
   /** Drops in-memory timers, because the process ends. */
   stop(): void {
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();
   }
 
-  #newInstance(machine: AnyMachine, input: unknown, id: string, parent: string | null) {
+  #newInstance(machine: AnyMachine, input: unknown, id: string, { parent = null, owner = null }: StartedBy) {
     const key = this.keyOf(machine.name, id);
     const group = timerGroup(this.env, this.stack, machine.name);
     const nowhere: Live = null;
@@ -147,6 +171,7 @@ export class Instances {
       id,
       group,
       parent,
+      owner,
       live: nowhere,
       seq: 0,
       snapshotSeq: Number.NEGATIVE_INFINITY,
@@ -154,6 +179,9 @@ export class Instances {
       version: machine.version,
       entered: {},
       armed: {},
+      asked: {},
+      invoked: {},
+      unarmed: false,
     });
     steps.begin(input);
     const { draft } = steps;
@@ -193,15 +221,24 @@ export class Instances {
     const { key, id, seq, snapshotSeq } = loaded;
     try {
       const state = { ...readState(machine, loaded, this.codecs), status: loaded.status };
-      if (snapshotSeq === seq) return state;
+      if (snapshotSeq === seq) return this.#armed(machine, state);
       const tail = await this.#tail(key, snapshotSeq, seq);
-      return replayTail(machine, this.#place, state, { loaded, events: tail });
+      return this.#armed(machine, replayTail(machine, this.#place, state, { loaded, events: tail }));
     } catch (error) {
       if (!(error instanceof InstanceQuarantined)) throw error;
       this.#bus.emit("instance.quarantined", { machine: machine.name, id, problem: error.message });
       await this.store.machines.note(key, seq, error.message);
       throw error;
     }
+  }
+
+  /** The first look after a deployment arms what the new definition adds to the state. A lost race leaves it to the winner. */
+  async #armed(machine: AnyMachine, state: InstanceState): Promise<InstanceState> {
+    if (!state.unarmed) return state;
+    const armed = await rearm(machine, this.#place, state, this.store);
+    if (!armed) return armed === null ? { ...state, unarmed: false } : state;
+    this.wakeups.wake("timers", 0);
+    return armed;
   }
 
   async #tail(key: string, after: number, until: number): Promise<InstanceEvent[]> {
@@ -236,7 +273,7 @@ export class Instances {
     const { value } = machine.logic.view(live);
     instanceWatcher(this.store, this.world).wake(draft.state.key);
     this.#bus.emit("instance.moved", { ...of, events: draft.kept.events.map(({ name }) => name), value });
-    if (status !== "active") this.#bus.emit("instance.ended", { ...of, status });
+    if (status !== "active") this.#bus.emit("instance.ended", { ...of, status, error: machine.logic.view(live).error });
     this.#afterwards(machine, draft);
   }
 

@@ -22,8 +22,16 @@ export interface AfterBranch {
   readonly of: number;
 }
 
+/** The receiver of an event: an instance; an invoked child, by the id of its invoke; or the instance that invoked the sender. */
+export type Address =
+  | { readonly machine: string; readonly id: string }
+  | { readonly child: string }
+  | { readonly parent: true };
+
 /** What a step requests, in its order. */
 export type Order =
+  | { readonly kind: "entered"; readonly path: string }
+  | { readonly kind: "exited"; readonly path: string }
   | { readonly kind: "after"; readonly branch: AfterBranch; readonly delayMs: number }
   /** A state with timers was left. */
   | { readonly kind: "left"; readonly path: string; readonly delay: string }
@@ -35,11 +43,14 @@ export type Order =
       readonly params: unknown;
       readonly context: unknown;
       readonly event: MachineEvent;
+      /** The state whose stay asks for it; null for an exit action. */
+      readonly path: string | null;
     }
+  /** An actor of the state at `path`: it answers with `xstate.done.actor.<id>` or `xstate.error.actor.<id>`. */
+  | { readonly kind: "invoke"; readonly path: string; readonly id: string; readonly input: unknown }
   | {
       readonly kind: "send";
-      readonly machine: string;
-      readonly id: string;
+      readonly to: Address;
       readonly event: MachineEvent;
       readonly delayMs: number;
       /** The id by which it can be cancelled. */
@@ -60,6 +71,8 @@ export interface View {
   readonly context: unknown;
   readonly status: "active" | "done" | "error" | "stopped";
   readonly output: unknown;
+  /** What ended it with the status `error`. */
+  readonly error: unknown;
   readonly tags: readonly string[];
 }
 
@@ -84,8 +97,23 @@ export interface ChartTransition {
 
 export interface Logic {
   begin(input: unknown): Step;
-  /** Null: no transition takes this event here. Throws what guards and assignments throw. */
+  /** Null: no transition was taken. Throws what guards and assignments throw. */
   next(live: Live, event: MachineEvent): Step | null;
+  /** Whether a transition takes the event here. */
+  can(live: Live, event: MachineEvent): boolean;
+  /** The `meta` of the active states, by their ids. */
+  meta(live: Live): Readonly<Record<string, unknown>>;
+  /** Whether the state value matches a partial one. */
+  matches(live: Live, value: unknown): boolean;
+  /** The paths of the active states. */
+  active(live: Live): readonly string[];
+  /** The `after` branches of a state. */
+  branches(path: string): readonly AfterBranch[];
+  delayMs(live: Live, branch: AfterBranch): number;
+  /** Another text when a state has other `after` branches. */
+  readonly shape: string;
+  /** The same state, ended with an error. */
+  fail(live: Live, error: unknown): Live;
   /** The event of a timer in the current definition; null when no branch matches (any more). */
   eventOf(branch: AfterBranch): MachineEvent | null;
   /** As data. */

@@ -10,7 +10,9 @@ export interface MachineEvents {
   "instance.started": OfInstance & { readonly value: unknown };
   /** Events applied by this node, in one append. */
   "instance.moved": OfInstance & { readonly seq: number; readonly events: readonly string[]; readonly value: unknown };
-  "instance.ended": OfInstance & { readonly seq: number; readonly status: string };
+  "instance.ended": OfInstance & { readonly seq: number; readonly status: string; readonly error?: unknown };
+  /** An effect or an actor answered a stay in a state that is over. The answer was dropped. */
+  "effect.stale": OfInstance & { readonly effect: string };
   /** No transition takes the event in the current state. */
   "instance.unhandled": OfInstance & { readonly seq: number; readonly event: string };
   /** Another writer was faster; the instance was loaded again. */

@@ -4,12 +4,16 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import { retryPolicy } from "../kernel/run/retry.js";
+import { checkNames, type Names } from "../kernel/setting/option-names.js";
 import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
+import { actorsOf, type GivenActor } from "./actors.js";
 import type { About, Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
+import { nodesOf } from "./marked-machine.js";
 import { toMermaid } from "./mermaid.js";
+import type { Target } from "./read-orders.js";
 import { REDACT_ROOTS, type RedactRoot } from "./redact.js";
 import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
 import type {
@@ -21,7 +25,7 @@ import type {
   StateMachine,
   StateValue,
 } from "./xstate.js";
-import { nodesOf, type Target, xstateLogic } from "./xstate-logic.js";
+import { xstateLogic } from "./xstate-logic.js";
 
 export type EffectFunction<Context, Ev, Params> = (
   info: EffectInfo,
@@ -43,6 +47,11 @@ type Given<Context, Ev, Params> =
 export interface MachineOptions<In, Ev, Value, Context, Action extends ParameterizedObject> {
   /** Implementations of named actions; an omitted one runs its own function. The event it returns is sent back. */
   readonly effects?: EffectsOf<Context, Ev, Action>;
+  /**
+   * Invoked actors by the name of their `src`, or by their id: retry and timeout of a promise (default: one attempt, as in XState), or
+   * the machine() whose instances an invoked machine runs as.
+   */
+  readonly actors?: Readonly<Record<string, GivenActor>>;
   /** Stored with every instance that this code writes. */
   readonly version?: string;
   /** Converts a state of another version to this version. */
@@ -59,6 +68,11 @@ export interface MachineOptions<In, Ev, Value, Context, Action extends Parameter
   readonly locking?: "optimistic" | "lease";
   /** `memory`: timers are lost with their process. Default: durable. */
   readonly timers?: "durable" | "memory";
+  /**
+   * From when a timer counts that a deployment adds to a state: `entry`, when the instance entered it (it may be due at once); `now`,
+   * when a node first looks at the instance. Default: entry.
+   */
+  readonly addedTimers?: "entry" | "now";
   /** The queue of its runs. Default: its name. */
   readonly queue?: string;
   readonly input?: Schema<In>;
@@ -88,6 +102,7 @@ export function machine<
   options: MachineOptions<In, Ev, Value, Context, Action> = {},
 ): MachineDefinition<Name, In, Out, Ev, Value, Context> {
   programName(name, "machine name");
+  expectKnownOptions(options);
   const known = definition as unknown as AnyStateMachine;
   const given = (options.effects ?? {}) as Readonly<Record<string, GivenEffect>>;
   const nodes = nodesOf(known.root);
@@ -110,10 +125,12 @@ export function machine<
     serve: (environment) => machinePrograms(made, environment),
     logic,
     effects: new Map(named.map((one) => [one, effectOf(one, given[one], known)])),
+    actors: actorsOf(known, nodes, options.actors ?? {}),
     effectProgram: programName(`${name}::effects`, "machine name"),
     snapshotEvery: wholeNumber(options.snapshotEvery ?? 1),
     locking: oneOf("locking", options.locking ?? "optimistic", ["optimistic", "lease"]),
     timers: oneOf("timers", options.timers ?? "durable", ["durable", "memory"]),
+    addedTimers: oneOf("addedTimers", options.addedTimers ?? "entry", ["entry", "now"]),
     migrate: options.migrate ?? null,
     renamed: checkRenamed(options.renamed ?? {}, logic.chart),
     redact: checkRedact(options.redact ?? []),
@@ -131,6 +148,29 @@ export function instance<Ev extends EventObject, In, Out, Value, Context>(
 ): ActorRef<any, Ev>;
 export function instance(of: { readonly name: string }, id: string): unknown {
   return { "~instance": { machine: of.name, id } } satisfies Target;
+}
+
+const OPTION_NAMES: Names<MachineOptions<never, never, never, never, never>> = {
+  effects: true,
+  actors: true,
+  version: true,
+  migrate: true,
+  renamed: true,
+  redact: true,
+  snapshotEvery: true,
+  locking: true,
+  timers: true,
+  addedTimers: true,
+  queue: true,
+  input: true,
+  on: true,
+  id: true,
+};
+
+function expectKnownOptions(options: object): void {
+  const problems = new Map<string, string>();
+  checkNames(options, OPTION_NAMES, problems);
+  for (const [path, problem] of problems) throw new InvalidInput(path, problem);
 }
 
 type GivenEffect = Effect["run"] | (EffectOptions & { readonly run?: Effect["run"] });

@@ -6,7 +6,7 @@ import type { AnyMachine } from "./definition.js";
 import { Draft, type Fired, type InstanceWorld, shownBranch, type TimerPayload } from "./draft.js";
 import { InstanceEnded, SequenceConflict, TransitionFailed } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
-import type { MachineEvent } from "./logic.js";
+import type { AfterBranch, MachineEvent, Order } from "./logic.js";
 import { renamePath } from "./rename-states.js";
 
 /** `timer`: its row is removed with this append; null when there is none. */
@@ -17,16 +17,25 @@ export type Incoming = (
       readonly key: string | null;
       readonly by: string | null;
       readonly expectedSeq?: number | undefined;
+      /** The answer of an effect or an actor: for the entry of the state that asked, and no later one. */
+      readonly answers?: Answers | undefined;
     }
   | TimerPayload
   | { readonly kind: "stop"; readonly by: string | null; readonly reason: string | null }
 ) & { readonly timer: Fired | null };
 
+export interface Answers {
+  readonly path: string;
+  readonly seq: number;
+  /** The id of an invoked actor; null for an effect. */
+  readonly actor: string | null;
+}
+
 export type StepOutcome =
   | { readonly outcome: "applied"; readonly seq: number }
   /** No transition takes it. */
   | { readonly outcome: "unhandled" }
-  /** The state was left since the timer was set. */
+  /** The state was left since the timer was set, or entered again since the effect was asked for. */
   | { readonly outcome: "stale" }
   /** The current definition has no such branch. */
   | { readonly outcome: "unknown branch" }
@@ -38,6 +47,8 @@ export class Steps {
   #draft: Draft;
 
   readonly #replaying: boolean;
+  /** Events that the machine sent to itself: each is a step of its own, in the order in which they were sent. */
+  #own: MachineEvent[] = [];
 
   /** `replaying`: every event is in the log, including those that the machine sent to itself. */
   constructor(machine: AnyMachine, place: InstanceWorld, from: InstanceState, replaying = false) {
@@ -63,16 +74,33 @@ export class Steps {
     draft.record({ kind: "start", name: "start", key: null, by: null }, input);
     draft.move(step);
     this.#draft = draft;
-    this.#applyOwn(step.orders);
+    this.#queueOwn(step.orders);
+    this.#applyOwn();
   }
 
   apply(incoming: Incoming): StepOutcome {
     try {
-      return this.#apply(incoming);
+      const outcome = this.#apply(incoming);
+      this.#applyOwn();
+      return outcome;
     } catch (error) {
       if (error instanceof HoldfastError) return { outcome: "failed", error };
       throw error;
     }
+  }
+
+  /** Arms timers of the current definition, as an event of its own. `names`: what is shown of them. */
+  arm(
+    timers: readonly { readonly branch: AfterBranch; readonly delayMs: number }[],
+    removed: readonly string[],
+    names: readonly string[],
+  ): Append {
+    const draft = this.#draft.copy();
+    const event = { kind: "timer", name: `armed ${names.join(", ")}`, key: null, by: null } as const;
+    draft.record(event, { type: "armed", timers: timers.map(({ branch }) => branch) });
+    draft.arm(timers, removed);
+    this.#draft = draft;
+    return draft.append(this.#from);
   }
 
   /** Null: nothing is to be written. */
@@ -101,24 +129,40 @@ export class Steps {
     const step = this.#tried(event.type, () => this.#machine.logic.next(this.state.live, event));
     if (!step) return { outcome: "unhandled" };
     recordIncoming(draft, incoming, event);
+    draft.answered(actorOf(event));
     draft.move(step);
     this.#draft = draft;
-    this.#applyOwn(step.orders);
+    this.#queueOwn(step.orders);
     return { outcome: "applied", seq: draft.state.seq };
   }
 
-  /** An event that a machine sends to itself is a step of its own, right after. */
-  #applyOwn(orders: readonly { readonly kind: string }[]): void {
-    for (const order of orders) {
-      if (order.kind !== "toSelf" || this.#replaying) continue;
-      const { event } = order as unknown as { readonly event: MachineEvent };
-      this.apply({ kind: "event", event, key: null, by: "self", timer: null });
+  #queueOwn(orders: readonly Order[]): void {
+    if (this.#replaying) return;
+    for (const order of orders) if (order.kind === "toSelf") this.#own.push(order.event);
+  }
+
+  /** Nothing can be done about an event that fails here, because its sender is past: the instance fails, as in XState. */
+  #applyOwn(): void {
+    while (this.#own.length > 0 && this.state.status === "active") {
+      const event = this.#own.shift()!;
+      try {
+        this.#apply({ kind: "event", event, key: null, by: "self", timer: null });
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error;
+        const draft = this.#draft.copy();
+        draft.record({ kind: "event", name: event.type, key: null, by: "self" }, event);
+        draft.fail({ name: error.name, message: error.message, code: error.code });
+        this.#draft = draft;
+      }
     }
+    this.#own = [];
   }
 
   #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | StepOutcome {
     const { entered, armed } = this.state;
-    if (incoming.kind === "event") return { event: incoming.event };
+    if (incoming.kind === "event") {
+      return incoming.answers && this.#isStale(incoming.answers) ? { outcome: "stale" } : { event: incoming.event };
+    }
     if (incoming.kind === "raise") {
       const { name, generation, timer, event } = incoming;
       const { cancelled, timers } = this.#draft.kept;
@@ -131,6 +175,12 @@ export class Steps {
     return event ? { event } : { outcome: "unknown branch" };
   }
 
+  #isStale({ path, seq, actor }: Answers): boolean {
+    const { asked, invoked } = this.state;
+    if (actor !== null) return invoked[actor]?.seq !== seq;
+    return asked[renamePath(this.#machine.renamed, path)] !== seq;
+  }
+
   #tried<T>(type: string, work: () => T): T {
     try {
       return work();
@@ -138,6 +188,11 @@ export class Steps {
       throw error instanceof HoldfastError ? error : new TransitionFailed(this.#machine.name, type, error);
     }
   }
+}
+
+/** The id of the actor whose answer this is; empty for any other event. */
+function actorOf({ type }: MachineEvent): string {
+  return /^xstate\.(?:done|error)\.actor\.(.*)$/s.exec(type)?.[1] ?? "";
 }
 
 /** The branch of an `after` is recorded, because its event's name changes when the definition is edited. */

@@ -2,124 +2,27 @@
 // state, running the user's context function (209 µs); here one inert actor serves for all (see ARCHITECTURE.md for the
 // figures).
 
-import type { AfterBranch, Chart, ChartTransition, Logic, MachineEvent, Order, Step, View } from "./logic.js";
-import { ActionRefused } from "./refuse-definition.js";
-import { type AnyMachineSnapshot, type AnyStateMachine, createActor, createMachine } from "./xstate.js";
+import { createHash } from "node:crypto";
+import { InvalidInput } from "../kernel/error.js";
+import { chartOf, targetsOf } from "./chart.js";
+import type { AfterBranch, Logic, MachineEvent, Step, View } from "./logic.js";
+import { marked, nodesOf, pathOf } from "./marked-machine.js";
+import { type Executable, readOrders, type Target } from "./read-orders.js";
+import { ActionRefused, SPAWN_INSTEAD } from "./refuse-definition.js";
+import { type AnyMachineSnapshot, type AnyStateMachine, createActor, createMachine, matchesState } from "./xstate.js";
 
 type Node = AnyStateMachine["root"];
 type Scope = Parameters<AnyStateMachine["transition"]>[2];
 
-/** An action as XState passes it to its executor. */
-interface Executable {
-  readonly type: string;
-  readonly params: unknown;
-  readonly info: { readonly context: unknown; readonly event: MachineEvent };
-  readonly exec: unknown;
-}
-
-interface Sending {
-  readonly event: MachineEvent;
-  readonly id?: string;
-  readonly delay?: number;
-  readonly to?: unknown;
-}
-
-/** Another instance, as a target of XState's `sendTo`. */
-export interface Target {
-  readonly "~instance": { readonly machine: string; readonly id: string };
-}
-
 /** Never started, only referenced. */
 const inert = createActor(createMachine({}));
-
-export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]): Logic {
-  const branches = branchesOf(machine.root);
-  const orderOf = orderReader(machine, branches, new Set(effects));
-
-  function step(run: (scope: Scope) => AnyMachineSnapshot): Step {
-    const actions: Executable[] = [];
-    const scope = { ...INERT_SCOPE, actionExecutor: (action: Executable) => actions.push(action) };
-    const live = run(scope as unknown as Scope);
-    if (live.status === "error") throw live.error;
-    if (Object.keys(live.children).length > 0) throw new ActionRefused(machine.id, "spawns an actor in assign()");
-    return { live, orders: actions.flatMap(orderOf) };
-  }
-
-  return {
-    begin: (input) => step((scope) => machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot),
-    next: (live, event) => {
-      const snapshot = live as AnyMachineSnapshot;
-      if (!snapshot.can(event)) return null;
-      return step((scope) => machine.transition(snapshot, event, scope) as AnyMachineSnapshot);
-    },
-    eventOf: (branch) => findBranch(branches.get(branch.path) ?? [], branch),
-    save: (live) => machine.getPersistedSnapshot(live as AnyMachineSnapshot),
-    restore: (saved) => machine.restoreSnapshot(saved as never, INERT_SCOPE as never),
-    view: (live): View => {
-      const { value, context, status, output, tags } = live as AnyMachineSnapshot;
-      return { value, context, status, output, tags: [...tags] };
-    },
-    chart: chartOf(machine.root),
-    effects,
-  };
-}
-
-/** Reads what XState would execute as orders: what is to be stored, sent or scheduled with the step. */
-function orderReader(
-  machine: AnyStateMachine,
-  branches: ReturnType<typeof branchesOf>,
-  known: ReadonlySet<string>,
-): (action: Executable) => Order[] {
-  const byType = new Map([...branches.values()].flat().map((one) => [one.type, one.branch]));
-
-  function orderOf(action: Executable): Order[] {
-    const { type, params, info, exec } = action;
-    switch (type) {
-      case "xstate.raise":
-        return raised(params as Sending);
-      case "xstate.cancel":
-        return [cancelled((params as { sendId: string }).sendId)];
-      case "xstate.sendTo":
-        return sent(params as Sending);
-      case "xstate.emit":
-        return [{ kind: "emit", event: (params as Sending).event }];
-      case "xstate.log": {
-        const { label, value } = params as { label?: string; value: unknown };
-        return [{ kind: "log", label: label ?? null, value }];
-      }
-    }
-    if (type.startsWith("xstate.")) throw new ActionRefused(machine.id, `uses ${type}`);
-    const isNamed = known.has(type) && (exec === undefined || exec === machine.implementations.actions[type]);
-    if (!isNamed) throw new ActionRefused(machine.id, `runs an inline action ${JSON.stringify(type)}`);
-    return [{ kind: "effect", name: type, params, context: info.context, event: info.event }];
-  }
-
-  /** Without a delay, XState has already processed the event. */
-  function raised({ event, id, delay }: Sending): Order[] {
-    if (delay === undefined) return [];
-    const branch = id === undefined ? undefined : byType.get(id);
-    if (branch) return [{ kind: "after", branch, delayMs: Math.max(delay, 0) }];
-    return [{ kind: "raise", id: id ?? null, event, delayMs: Math.max(delay, 0) }];
-  }
-
-  function cancelled(id: string): Order {
-    const branch = byType.get(id);
-    return branch ? { kind: "left", path: branch.path, delay: branch.delay } : { kind: "cancel", id };
-  }
-
-  function sent({ event, id, delay, to }: Sending): Order[] {
-    const target = (to as Target | undefined)?.["~instance"];
-    if (target) return [{ kind: "send", ...target, event, delayMs: Math.max(delay ?? 0, 0), sendId: id ?? null }];
-    if (to !== inert) throw new ActionRefused(machine.id, "sends to an actor of its own");
-    if (delay === undefined) return [{ kind: "toSelf", event }];
-    return [{ kind: "raise", id: id ?? null, event, delayMs: Math.max(delay, 0) }];
-  }
-
-  return orderOf;
-}
+/** What XState takes for the machine itself; the target of `sendParent` is the instance that invoked it. */
+const self: object = Object.create(inert, {
+  _parent: { value: { "~instance": { parent: true } } satisfies Target },
+});
 
 const INERT_SCOPE = {
-  self: inert,
+  self,
   system: inert.system,
   id: "",
   sessionId: "",
@@ -129,6 +32,110 @@ const INERT_SCOPE = {
   stopChild: () => {},
   actionExecutor: () => {},
 };
+
+export function xstateLogic(definition: AnyStateMachine, effects: readonly string[]): Logic {
+  const branches = branchesOf(definition.root);
+  const children = childrenOf(definition.root);
+  const machine = marked(definition, children);
+  const byType = new Map([...branches.values()].flat().map((one) => [one.type, one.branch]));
+  const options = { machine, branches: byType, effects: new Set(effects), self };
+
+  function step(before: AnyMachineSnapshot | null, run: (scope: Scope) => AnyMachineSnapshot): Step | null {
+    const actions: Executable[] = [];
+    const scope = { ...INERT_SCOPE, actionExecutor: (action: Executable) => actions.push(action) };
+    const live = run(scope as unknown as Scope);
+    if (live.status === "error" && before === null) throw live.error;
+    refuseActors(machine, children, before, live);
+    const { orders, taken } = readOrders(actions, options);
+    return before === null || taken || live.status !== before.status ? { live, orders } : null;
+  }
+
+  return {
+    begin: (input) => step(null, (scope) => machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot)!,
+    next: (live, event) => {
+      const before = live as AnyMachineSnapshot;
+      return step(before, (scope) => machine.transition(before, event, scope) as AnyMachineSnapshot);
+    },
+    can: (live, event) => (live as AnyMachineSnapshot).can(event),
+    meta: (live) => (live as AnyMachineSnapshot).getMeta(),
+    matches: (live, value) => matchesState(value as never, (live as AnyMachineSnapshot).value),
+    active: (live) => (live as unknown as { readonly _nodes: Node[] })._nodes.map(pathOf),
+    branches: (path) => (branches.get(path) ?? []).map(({ branch }) => branch),
+    delayMs: (live, branch) => delayOf(machine, live as AnyMachineSnapshot, branch),
+    shape: shapeOf(branches),
+    fail: (live, error) => ({ ...(live as AnyMachineSnapshot), status: "error", error }),
+    eventOf: (branch) => findBranch(branches.get(branch.path) ?? [], branch),
+    save: (live) => save(machine, live as AnyMachineSnapshot),
+    restore: (saved) => restore(machine, saved as Saved, children),
+    view: (live): View => {
+      const { value, context, status, output, error, tags } = live as AnyMachineSnapshot;
+      return { value, context, status, output, error, tags: [...tags] };
+    },
+    chart: chartOf(definition.root),
+    effects,
+  };
+}
+
+/** An actor in the context would be lost with its process. */
+function refuseActors(
+  machine: AnyStateMachine,
+  children: object,
+  before: AnyMachineSnapshot | null,
+  live: AnyMachineSnapshot,
+): void {
+  if (Object.keys(live.children).some((id) => !Object.hasOwn(children, id)))
+    throw new ActionRefused(machine.id, "spawns an actor in assign()", undefined, SPAWN_INSTEAD);
+  if (live.context === before?.context) return;
+  // XState replaces actors when it persists a context, and returns the same object when there is none.
+  const { context } = machine.getPersistedSnapshot({ ...live, children: {} }) as unknown as AnyMachineSnapshot;
+  if (context !== live.context) throw new ActionRefused(machine.id, "stores an actor, as `self`, in its context");
+}
+
+interface Saved {
+  readonly value: unknown;
+  readonly historyValue?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Remembered states are saved as paths: ids change with the id of the machine. */
+function save(machine: AnyStateMachine, live: AnyMachineSnapshot): unknown {
+  const saved = machine.getPersistedSnapshot({ ...live, children: {} }) as unknown as Saved;
+  const history = Object.entries(live.historyValue as Readonly<Record<string, readonly Node[]>>);
+  const pathById = (id: string) => pathOf(machine.getStateNodeById(id));
+  return {
+    ...saved,
+    historyValue: Object.fromEntries(history.map(([id, nodes]) => [pathById(id), nodes.map(pathOf)])),
+  };
+}
+
+function restore(machine: AnyStateMachine, saved: Saved, children: object): unknown {
+  const at = (path: string) => {
+    const keys = path === "" ? [] : path.split(".");
+    return keys.reduce((node, key) => {
+      const inner = Object.hasOwn(node.states, key) ? node.states[key] : undefined;
+      if (!inner) throw new InvalidInput("history", `it remembers ${JSON.stringify(path)}, which is not a state`);
+      return inner as Node;
+    }, machine.root);
+  };
+  const history = Object.entries(saved.historyValue ?? {}).map(([path, nodes]) => [at(path).id, nodes.map(at)]);
+  const restored = machine.restoreSnapshot(
+    { ...saved, children: {}, historyValue: Object.fromEntries(history) } as never,
+    INERT_SCOPE as never,
+  );
+  return { ...restored, children: { ...children } };
+}
+
+/** Every actor that the machine invokes, by its id: a target of `sendTo`, whether or not it is running. */
+function childrenOf(root: Node): Readonly<Record<string, Target & { readonly id: string }>> {
+  const ids = nodesOf(root).flatMap((node) => node.invoke.map(({ id }) => id));
+  return Object.fromEntries(ids.map((id) => [id, { id, "~instance": { child: id } }]));
+}
+
+function delayOf({ implementations }: AnyStateMachine, live: AnyMachineSnapshot, { delay }: AfterBranch): number {
+  const given: unknown = Number.isNaN(Number(delay)) ? implementations.delays[delay] : Number(delay);
+  const event = { type: "xstate.init" };
+  const ms = typeof given === "function" ? given({ context: live.context, event, self }, undefined) : given;
+  return Math.max(Number(ms), 0);
+}
 
 interface KnownBranch {
   readonly type: string;
@@ -151,59 +158,15 @@ function branchesOf(root: Node): Map<string, KnownBranch[]> {
   return found;
 }
 
+function shapeOf(branches: ReadonlyMap<string, readonly KnownBranch[]>): string {
+  const all = [...branches.values()].flat().map(({ branch }) => branch);
+  return createHash("sha256").update(JSON.stringify(all)).digest("hex").slice(0, 8);
+}
+
 /** The branch with the same delay; or the only one with the same target; or the only one there was and is. */
 function findBranch(now: readonly KnownBranch[], { delay, to, of }: AfterBranch): MachineEvent | null {
   const aims = now.filter(({ branch }) => JSON.stringify(branch.to) === JSON.stringify(to));
   const same = now.find(({ branch }) => branch.delay === delay) ?? (aims.length === 1 ? aims[0] : undefined);
   const found = same ?? (of === 1 && now.length === 1 ? now[0] : undefined);
   return found ? { type: found.type } : null;
-}
-
-export function nodesOf(node: Node): Node[] {
-  return [node, ...Object.values(node.states).flatMap((child) => nodesOf(child as Node))];
-}
-
-function pathOf(node: { readonly path: readonly string[] }): string {
-  return node.path.join(".");
-}
-
-interface Transition {
-  readonly eventType: string;
-  readonly target?: readonly { readonly path: readonly string[] }[] | undefined;
-  readonly guard?: unknown;
-  readonly delay?: unknown;
-}
-
-function targetsOf(transitions: readonly Transition[]): string[] {
-  return transitions.flatMap(({ target }) => (target ?? []).map(pathOf));
-}
-
-function chartOf(node: Node): Chart {
-  const all = [...node.transitions.values()].flat() as Transition[];
-  const always = (node.always ?? []) as Transition[];
-  const initial = node.type === "compound" ? node.initial.target?.[0] : undefined;
-  return {
-    path: pathOf(node),
-    key: node.key,
-    type: node.type,
-    initial: initial ? pathOf(initial) : null,
-    states: Object.values(node.states).map((child) => chartOf(child as Node)),
-    transitions: [...all.map(transitionOf), ...always.map((one) => ({ ...transitionOf(one), event: null }))],
-  };
-}
-
-function transitionOf({ eventType, target, guard, delay }: Transition): ChartTransition {
-  return {
-    event: delay === undefined ? eventType : null,
-    delay: delay === undefined ? null : String(delay),
-    guard: nameOf(guard),
-    to: (target ?? []).map(pathOf),
-  };
-}
-
-function nameOf(guard: unknown): string | null {
-  if (guard === undefined || guard === null) return null;
-  if (typeof guard === "string") return guard;
-  const { type, name } = guard as { readonly type?: string; readonly name?: string };
-  return type ?? (name || "guard");
 }

@@ -8,6 +8,7 @@ export {
   createMachine,
   type EventObject,
   type MachineContext,
+  matchesState,
   type ParameterizedObject,
   type StateMachine,
   type StateValue,

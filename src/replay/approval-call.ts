@@ -33,11 +33,12 @@ export interface DecisionPayload {
   readonly choice: string;
   readonly by: string;
   readonly note: string | null;
+  readonly data?: unknown;
 }
 
 /** `by` is null when the default counted after the timeout. */
 export type Answer =
-  | { readonly outcome: string; readonly by: string | null; readonly note: string | null }
+  | { readonly outcome: string; readonly by: string | null; readonly note: string | null; readonly data?: unknown }
   | { readonly outcome: "expired" };
 
 /** The approval was decided before it was asked, with a choice it does not offer. */
@@ -88,7 +89,7 @@ export class ApprovalCall extends RecordedCall<ApprovalCallOptions> {
     const { choices, otherwise } = question;
     const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;
     if (decision && !choices.includes(decision.choice)) reject(new DecisionInvalid(this.title, decision, choices));
-    else if (decision) resolve({ outcome: decision.choice, by: decision.by, note: decision.note }, key!);
+    else if (decision) resolve(answerOf(decision), key!);
     else resolve(otherwise === null ? { outcome: "expired" } : { outcome: otherwise, by: null, note: null }, key!);
   }
 
@@ -96,4 +97,8 @@ export class ApprovalCall extends RecordedCall<ApprovalCallOptions> {
     const { timeoutMs } = this.options;
     if (timeoutMs !== null) this.deadline = begunAt + timeoutMs;
   }
+}
+
+function answerOf({ choice, by, note, data }: DecisionPayload): Answer {
+  return { outcome: choice, by, note, ...(data !== undefined && { data }) };
 }

@@ -49,9 +49,9 @@ export interface ApprovalOptions<Choices extends readonly string[]> {
   readonly default?: Choices[number];
 }
 
-/** `by` is null when the approval timed out and the default counts. */
+/** `by` is null when the approval timed out and the default counts. `data`: what the person sent with the choice. */
 export type Decision<Choice extends string> =
-  | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null }
+  | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null; readonly data?: unknown }
   | { readonly outcome: "expired" };
 
 /** `In` is the input of continueAsNew. */

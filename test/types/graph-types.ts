@@ -214,6 +214,13 @@ export async function back(): Promise<void> {
   await node.graphs.fork(research, "id", { from: "serach" });
   // @ts-expect-error: no such field
   await node.graphs.fork(research, "id", { from: "search", state: { okay: true } });
+  const { state: known } = await node.graphs.state(research, "id", { at: "search:2" });
+  is<Is<typeof known.queries, string[]>>();
+  // @ts-expect-error: no such node
+  await node.graphs.state(research, "id", { at: "serach" });
+  await node.graphs.update(research, "id", { ok: true });
+  // @ts-expect-error: no such field
+  await node.graphs.update(research, "id", { okay: true });
   // @ts-expect-error: who and why must be said
   await node.graphs.rewind(research, "id", { to: "plan" });
 }

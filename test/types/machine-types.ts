@@ -76,6 +76,13 @@ export async function wired(): Promise<void> {
   same<typeof state.value, "pending" | "paid" | "done">(true);
   same<typeof state.context, { email: string; paid: number }>(true);
   same<typeof state.output, { paid: number } | undefined>(true);
+  await order.matches("paid");
+  // @ts-expect-error no such state
+  await order.matches("payed");
+  await order.can({ type: "SHIP" });
+  // @ts-expect-error no such event
+  await order.can({ type: "SHOP" });
+  order.subscribe(({ context }) => same<typeof context, { email: string; paid: number }>(true));
   const later = await order.send({ type: "SHIP" }, { delay: "1h" });
   same<typeof later.outcome, "accepted">(true);
   // @ts-expect-error what is applied later cannot expect a sequence

@@ -7,7 +7,7 @@ import type { Call, Command, Report } from "../command.js";
 import { CommandMisused, NothingToDecide } from "../error.js";
 import { findRun } from "../find-run.js";
 import { type OpenApproval, openApprovals } from "../open-approvals.js";
-import { textOption } from "../options.js";
+import { parseJson, textOption } from "../options.js";
 import { visible } from "../text/visible.js";
 
 export const approve: Command = {
@@ -21,6 +21,7 @@ export const approve: Command = {
     choice: { type: "string", value: "C", description: "the choice, if the approval has choices of its own" },
     name: { type: "string", value: "N", description: "the approval, if the run asks for several" },
     note: { type: "string", value: "TEXT", description: "recorded with the decision" },
+    data: { type: "string", value: "JSON", description: "structured data with the choice: `decision.data`" },
   },
   run: decide,
 };
@@ -41,10 +42,12 @@ async function decide(call: Call): Promise<Report> {
     );
   }
   const note = textOption(values, "note");
+  const given = textOption(values, "data");
+  const data = given === undefined ? undefined : parseJson(given, "--data", `'{"like": "this"}'`);
   const handle = new RunHandle(run.id, store, codecs(), world);
-  await handle.decide(name, { choice, by: actor, nth, shown: hash, ...(note !== undefined && { note }) });
+  await handle.decide(name, { choice, by: actor, nth, shown: hash, data, ...(note !== undefined && { note }) });
   const text = `${visible(name)} of run ${run.id} was decided: ${visible(choice)}.\n`;
-  return { text, json: { runId: run.id, name, choice, by: actor } };
+  return { text, json: { runId: run.id, name, choice, by: actor, ...(data !== undefined && { data }) } };
 }
 
 function theOne(runId: string, open: readonly OpenApproval[], name: string | undefined): OpenApproval {

@@ -1,0 +1,54 @@
+// An update of a run's state from outside: a message that the run applies by its reducers before its next node begins.
+
+import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { frozen } from "./frozen.js";
+import type { Memory } from "./memory.js";
+import type { GraphPlan } from "./plan.js";
+import { type Fields, reduced } from "./reducer.js";
+
+/** The name of the message. */
+export const STATE_UPDATE = "holdfast.state";
+
+export interface StateUpdate {
+  readonly update: Fields;
+  readonly by: string;
+}
+
+/** The entry that records when it counted, or that a reducer refused it. `key`: that of the message. */
+export const UPDATED = "updated";
+export const UPDATE_REFUSED = "update.refused";
+
+export function applyUpdate(memory: Memory, plan: GraphPlan, key: string, { update }: StateUpdate): void {
+  const frame = memory.frames.get("");
+  if (frame) memory.frames.set("", { ...frame, state: frozen(reduced(plan.reducers, frame.state, update)) });
+  forgetUpdate(memory, key);
+}
+
+export function forgetUpdate(memory: Memory, key: string): void {
+  memory.mail = memory.mail.filter((one) => one.key !== key);
+}
+
+/**
+ * Between two nodes of the graph itself: no node that has begun sees another state than it was recorded with. What a reducer refuses
+ * is recorded and dropped: the run is not to fail for its sender's mistake.
+ */
+export async function applyUpdates(memory: Memory, plan: GraphPlan, codecs: Codecs, session: Session): Promise<void> {
+  for (const { name, key, payload } of memory.mail) {
+    if (name !== STATE_UPDATE) continue;
+    const value = codecs.decode(payload!) as StateUpdate;
+    const kind = isAccepted(memory, plan, value) ? UPDATED : UPDATE_REFUSED;
+    await session.commit([{ kind: "append", entry: { kind, name: "", key: key!, payload: payload! } }]);
+    if (kind === UPDATED) applyUpdate(memory, plan, key!, value);
+    else forgetUpdate(memory, key!);
+  }
+}
+
+function isAccepted(memory: Memory, plan: GraphPlan, { update }: StateUpdate): boolean {
+  try {
+    reduced(plan.reducers, memory.frames.get("")!.state, update);
+    return true;
+  } catch {
+    return false;
+  }
+}
