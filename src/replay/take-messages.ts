@@ -23,7 +23,7 @@ export function messageTaker(replay: Replay, onTaking: (messages: readonly Messa
       const messages = await session.unread();
       if (messages.length === 0) return;
       // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
-      if (messages.some(isStopRequest)) replay.gate.close();
+      if (messages.some(isStopRequest)) replay.closeGate(messages);
       onTaking(messages);
       await takeAll(replay, messages);
     },
@@ -43,7 +43,8 @@ async function takeAll(replay: Replay, messages: readonly Message[]): Promise<vo
       name,
       key,
       payload,
-      at,
+      // As the journal has it: the clean-up of a cancelled run is limited from here.
+      at: key === "cancel" ? session.databaseNow() : at,
     };
     replay.received(entry);
   });
