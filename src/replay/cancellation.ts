@@ -155,19 +155,22 @@ export class Cancellation {
     if (typeof error === "object" && error !== null && error !== this.#raised) this.#failedCleanups.add(error);
   }
 
-  /** The end of the run: after its function, its compensations, or its time. `thrown`: by the function, if it has ended. */
-  outcome(hasEnded: boolean, thrown: unknown): SessionOutcome | null {
+  /** The end of the run: after its function and its compensations, or after its time. */
+  outcome(hasEnded: boolean): SessionOutcome | null {
     const entry = this.#request;
     const end: SessionOutcome = entry ? { kind: "cancelled", entry } : { kind: "timeout" };
     if (this.#replay.session.databaseNow() >= this.deadline!) return end;
     if (!this.#raised || !hasEnded) return null;
-    if (typeof thrown === "object" && thrown !== null && this.#failedCleanups.has(thrown)) this.#failure ??= thrown;
-    if (this.#compensate()) return null;
     return this.#failure === null ? end : { kind: "threw", error: this.#failure };
   }
 
-  /** Runs the last compensation that is left. False: none is left, or one has failed. */
-  #compensate(): boolean {
+  /**
+   * The function has ended: runs the last compensation that is left. False: none is left, or one has failed. `thrown`: what
+   * the function threw.
+   */
+  compensates(thrown: unknown): boolean {
+    if (!this.#raised || this.#replay.session.databaseNow() >= this.deadline!) return false;
+    if (typeof thrown === "object" && thrown !== null && this.#failedCleanups.has(thrown)) this.#failure ??= thrown;
     if (this.#isCompensating) return true;
     const last = [...this.#compensations].at(-1);
     if (!last || this.#failure !== null) return false;

@@ -236,6 +236,8 @@ export class Replay {
     for (;;) {
       const outcome = await this.#untilIdle();
       if (outcome) return outcome;
+      // A compensation was asked for: the journal may have its ending.
+      if (this.#isWoken) continue;
       // First, because the store's last answer may have brought a request to stop.
       if (mail.isDue) {
         await mail.take();
@@ -321,6 +323,10 @@ export class Replay {
   #judge(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
+    const hasEnded = this.#settled !== null || this.#nextInput !== null;
+    const thrown = this.#settled?.kind === "threw" ? this.#settled.error : null;
+    // Before the journal is compared: it may have what compensations ask for.
+    if (hasEnded && !this.#paused && this.cancellation?.compensates(thrown)) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
     if (this.#undelivered.size > 0 && !this.#awaitsOutside()) {
       const { missing } = this.#undelivered;
@@ -330,10 +336,7 @@ export class Replay {
     // A task has only its result, which a release would lose.
     // A step that the function did not wait for still runs: the next holder could start it a second time.
     if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };
-    if (this.cancellation?.isAsked) {
-      const thrown = this.#settled?.kind === "threw" ? this.#settled.error : null;
-      return this.cancellation.outcome(this.#settled !== null || this.#nextInput !== null, thrown);
-    }
+    if (this.cancellation?.isAsked) return this.cancellation.outcome(hasEnded);
     if (this.#settled) return this.#settled;
     if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undelivered.signals };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) {
