@@ -31,6 +31,7 @@ import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import { Parts, type ProgramEnvironment } from "../program/environment.js";
+import { servicesMaker } from "../program/run-services.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -164,7 +165,7 @@ export class Node implements AsyncDisposable {
 
   #environment(
     { services }: Pick<NodeOptions, "services">,
-    { codecs, bus, settings: { historyWarning, historyLimit } }: NodeParts & { readonly codecs: Codecs },
+    { codecs, bus, world, settings: { historyWarning, historyLimit } }: NodeParts & { readonly codecs: Codecs },
   ): ProgramEnvironment {
     return {
       codecs,
@@ -172,7 +173,7 @@ export class Node implements AsyncDisposable {
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
-      servicesFor: async (run) => ({ ...(typeof services === "function" ? await services(run) : services) }),
+      servicesFor: servicesMaker(services, world),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
   }

@@ -54,7 +54,7 @@ test("a lost child is cancelled, a lost step aborted, a lost question closed; al
   const run = await node.start(all);
   await node.advance("2s");
   await run.untilParked();
-  await expect(run.decide("ship", "approved", { by: "ann" })).rejects.toThrow();
+  await expect(run.decide("ship", { choice: "approved", by: "ann" })).rejects.toThrow();
   await run.signal(paid, 1);
   await node.crash();
   await node.restart();
