@@ -225,8 +225,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: CALLS,
-        find: "    if (!ending || ending.kind === state) return",
-        put: "    if (!ending || ending) return",
+        find: "    if (!isEnded(record.state)) return null;\n",
+        put: "",
       },
     ],
     killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "memory" }],

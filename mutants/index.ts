@@ -2,6 +2,7 @@
 
 import { actors } from "./actors.js";
 import { admin } from "./admin.js";
+import { cancelling } from "./cancelling.js";
 import { chaos } from "./chaos.js";
 import { dags } from "./dag.js";
 import { deploying } from "./deploying.js";
@@ -37,6 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ownership,
   ...rights,
   ...stopping,
+  ...cancelling,
   ...sessions,
   ...routing,
   ...flow,

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 
 /** The first that breaks an invariant ends it: a wide range costs only a survivor. */
 const SEEDS = { seeds: 150 };
+const DELIVERIES = "src/replay/deliveries.ts";
 const REPLAY = "src/replay/replay.ts";
 const STEP = "src/replay/step-call.ts";
 
@@ -13,8 +14,8 @@ export const replay: readonly Mutant[] = [
     breaks: "S9",
     edits: [
       {
-        file: REPLAY,
-        find: "    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
+        file: DELIVERIES,
+        find: "    const later = [...this.#left].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
         put: "    const later: Ending[] = [];\n",
       },
     ],
@@ -62,9 +63,9 @@ export const replay: readonly Mutant[] = [
     breaks: "S9",
     edits: [
       {
-        file: REPLAY,
-        find: "      this.#undelivered.delete(ending);\n    }\n    return null;",
-        put: "    }\n    return null;",
+        file: DELIVERIES,
+        find: "      else this.#left.delete(ending);\n",
+        put: "",
       },
     ],
     killedBy: [{ file: "test/replay/replay.test.ts", test: "second ending" }],
@@ -84,7 +85,7 @@ export const replay: readonly Mutant[] = [
   {
     name: "a new generation loses signals that were not consumed",
     breaks: "S12",
-    edits: [{ file: REPLAY, find: "reopen: this.#undeliveredSignals() }", put: "reopen: [] }" }],
+    edits: [{ file: REPLAY, find: "reopen: this.#undelivered.signals }", put: "reopen: [] }" }],
     killedBy: [SEEDS],
   },
   {
@@ -93,8 +94,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/recorded.ts",
-        find: '  while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();',
-        put: "  endings.length = 0;",
+        find: "  endings.push(...kept);\n",
+        put: "  endings.length = 0;\n",
       },
     ],
     killedBy: [SEEDS],
@@ -173,8 +174,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/replay.ts",
-        find: "if (!this.#awaitsOutside() && ![...this.#open]",
-        put: "if (![...this.#open]",
+        find: "if (!this.#awaitsOutside() && !this.open",
+        put: "if (!this.open",
       },
     ],
     killedBy: [{ file: "test/workflow/careless-functions.test.ts", test: "not the context's" }],
@@ -185,8 +186,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "    if (this.#heldBack()) return null;\n    for (const ending",
-        put: "    for (const ending",
+        find: "    if (this.#heldBack()) return null;\n    return this.#undelivered",
+        put: "    return this.#undelivered",
       },
     ],
     killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],

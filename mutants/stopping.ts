@@ -65,7 +65,7 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/take-messages.ts",
-        find: "    if (messages.some(isStopRequest)) gate.close();\n",
+        find: "    if (messages.some(isStopRequest)) this.#replay.closeGate(messages);\n",
         put: "",
       },
     ],

@@ -1,7 +1,7 @@
 // Exports of `holdfast`: nodes, clients, workflows, triggers, and the errors that most programs handle.
 // Each other program kind, leases, timeouts, stores and test tools have a subpath of their own: `holdfast/dag`, `holdfast/lease` …
 
-export type { Cancelled, Paused, Requested } from "./client/ask-to-stop.js";
+export type { CancelOutcome, Paused, Requested } from "./client/ask-to-stop.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export type {
   DeadFilter,
@@ -87,6 +87,8 @@ export type { AnyDefinition, Definition } from "./program/definition.js";
 export type { RunOfServices, Services } from "./program/environment.js";
 export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
+export { Cancelled, CompensationFailed } from "./replay/cancellation.js";
+export { RaceLost } from "./replay/race.js";
 export { RunTimeout } from "./replay/settlement.js";
 export { type Signal, signal } from "./replay/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
@@ -110,10 +112,13 @@ export { type Manual, manual, type Tick, type Trigger } from "./trigger/trigger.
 export type { ScheduleEvents, TriggerEvents } from "./trigger/trigger-events.js";
 export type {
   ApprovalOptions,
+  ChildOptions,
+  CompensationOptions,
   Context,
   Decision,
   StepOptions,
   TransactionOptions,
+  Winner,
   Workflow,
 } from "./workflow/context.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

@@ -1,6 +1,7 @@
 // Finds the open waits in a journal: sleeps, signals with a deadline, approvals, children. A wait for a signal without
 // a deadline leaves no entry.
 
+import { childOf } from "../replay/children.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { openApprovals } from "./open-approvals.js";
 import { decode } from "./text/payload-text.js";
@@ -30,7 +31,7 @@ function pendingWait(entry: JournalEntry, entries: readonly JournalEntry[]): Pen
   if (kind === "wait.begun" && !isAnswered(entries, entry)) {
     return { kind: "signal", name, detail: null, deadline: deadlineOf(entry) };
   }
-  if (kind === "enqueue" && !isThere(entries, { kind: "take", key: `child:${key}` })) {
+  if (kind === "enqueue" && !entries.some((other) => other.kind === "take" && childOf(other.key) === key)) {
     return { kind: "child", name, detail: key, deadline: null };
   }
   return null;

@@ -14,7 +14,7 @@ export interface Requested {
 }
 
 /** `ended`: the run ended before it could be stopped. */
-export type Cancelled = Exclude<CancelAnswer, { readonly outcome: "requested" }> | Requested;
+export type CancelOutcome = Exclude<CancelAnswer, { readonly outcome: "requested" }> | Requested;
 export type Paused = Exclude<PauseAnswer, { readonly outcome: "requested" }> | Requested;
 
 /** A holder that can be reached answers within milliseconds. */
@@ -29,9 +29,9 @@ export interface Asked {
   readonly by: string;
 }
 
-export function askToCancel({ runs, world, runId, by }: Asked, reason?: string): Promise<Cancelled> {
+export function askToCancel({ runs, world, runId, by }: Asked, reason?: string): Promise<CancelOutcome> {
   const ask = () => runs.cancel(runId, { by, ...(reason && { reason }) });
-  return insist<CancelAnswer, Cancelled>({ runs, world, runId, ask }, ({ state }) => {
+  return insist<CancelAnswer, CancelOutcome>({ runs, world, runId, ask }, ({ state }) => {
     if (!isEnded(state)) return null;
     return state === "cancelled" ? { outcome: "cancelled" } : { outcome: "ended", state };
   });

@@ -13,7 +13,7 @@ import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from "./ask-to-stop.js";
+import { type Asked, askToCancel, askToPause, type CancelOutcome, type Paused } from "./ask-to-stop.js";
 import { lacksCapableNode, liveBuilds } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
@@ -222,7 +222,7 @@ export class RunHandle<Out> {
   }
 
   /** Ends the run and its tasks. Resolves when nothing more of it begins; see `acknowledged` for the exception. */
-  async cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<Cancelled> {
+  async cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<CancelOutcome> {
     const answer = await askToCancel(this.#asked(options.by), options.reason);
     this.#watcher.wake(this.id);
     return answer;

@@ -18,6 +18,8 @@ export interface Program {
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
   /** What happens to its runs when their holder died. Default: resume. */
   readonly recovery?: Recovery;
+  /** Its runs are cancelled by its code, which may clean up. Default false: a run without a holder is cancelled at once. */
+  readonly cleansUp?: boolean;
   /**
    * Works on a run until a settling commit releases its claim. Rejects with ClaimLost when another node holds the run now. Any other
    * rejection leaves the run to its lease: a journal that is damaged or at another sequence, or a bug in Holdfast.

@@ -4,6 +4,7 @@ import type { Payload } from "../kernel/codec/payload.js";
 import { tamed } from "../kernel/codec/stored-error.js";
 import { LazyAbort } from "../kernel/lazy-abort.js";
 import { ClaimLost } from "../kernel/run/claim.js";
+import { isEnded } from "../kernel/run/run-state.js";
 import { sleep } from "../kernel/world.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
@@ -18,6 +19,12 @@ const LONGEST_HOLD_MS = 2_000;
 
 export interface StoreCallsOptions extends Pick<NodeParts, "store" | "world" | "bus"> {
   readonly run: ClaimedRun;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly state: string;
+  readonly payload: Payload | null;
 }
 
 export abstract class StoreCalls {
@@ -56,20 +63,26 @@ export abstract class StoreCalls {
   }
 
   /**
-   * The result or error of a run that ended in `state`: the payload of its last entry. The run may have been retried since: then that
-   * entry is further back, or belongs to an earlier generation, and null is returned.
+   * How a run has ended, with its result or error: the payload of its last entry. Null: it has not ended, or was retried since.
+   * `reported`: the state it was reported to have ended in, for a run that is not there any more.
    */
-  endOf(runId: string, state: string): Promise<Payload | null> {
-    return this.held("read", () => this.#endOf(runId, state));
+  endOf(runId: string, reported?: string): Promise<RunEnd | null> {
+    return this.held("read", () => this.#endOf(runId, reported));
   }
 
-  async #endOf(runId: string, state: string): Promise<Payload | null> {
+  async #endOf(runId: string, reported: string | undefined): Promise<RunEnd | null> {
     const record = await this.store.runs.get(runId);
-    const last = record && (await this.store.journal.read(runId, { after: record.seq - 1 }));
+    if (!record) return reported === undefined ? null : { state: reported, payload: null };
+    if (!isEnded(record.state)) return null;
+    const last = await this.store.journal.read(runId, { after: record.seq - 1 });
     const ending = last?.entries.at(-1);
-    if (!ending || ending.kind === state) return ending?.payload ?? null;
-    const log = await this.store.journal.read(runId);
-    return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
+    return ending?.kind === record.state ? { state: record.state, payload: ending.payload } : null;
+  }
+
+  /** Cancels a child that is no longer wanted. One that has ended stays as it is. */
+  async cancelChild(childId: string, reason: string): Promise<void> {
+    const by = `run ${this.run.runId}`;
+    await this.held("cancel", () => this.store.runs.cancel(childId, { by, reason }));
   }
 
   /** Single entries of other runs: what they were started with, or ended with. What came with the claim is not asked for. */

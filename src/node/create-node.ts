@@ -38,6 +38,7 @@ import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import { Parts, type ProgramEnvironment } from "../program/environment.js";
+import { servicesMaker } from "../program/run-services.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -218,8 +219,7 @@ export class Node implements AsyncDisposable {
       writes: runWrites(store, this.#runs, new Emitter({ ...parts, telemetry: bus })),
       historyWarning,
       historyLimit,
-      servicesFor:
-        typeof services === "function" ? async (run) => ({ ...(await services(run)) }) : () => ({ ...services }),
+      servicesFor: servicesMaker(services, parts.world),
       onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
     };
   }

@@ -4,6 +4,7 @@
 import { payloadHash } from "../kernel/codec/canonical.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
+import { Cancelled } from "./cancellation.js";
 import { waitKey } from "./recorded.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
 
@@ -82,6 +83,17 @@ export class ApprovalCall extends RecordedCall<ApprovalCallOptions> {
     const { replay, name, key } = this.options;
     this.deadline = null;
     this.whileRunning(replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name), () => {});
+  }
+
+  /** A question that lost its race is closed for those who decide, as if it had timed out. */
+  protected override stopOutside(error: Error): Promise<void> | null {
+    const { replay, id, name, key } = this.options;
+    const inboxKey = waitKey(name, key, replay.session.run.baseSeq);
+    const isAsked = this.started || replay.recorded.begun.has(id);
+    if (!isAsked || error instanceof Cancelled || replay.messageOf(inboxKey)) return null;
+    const closing = replay.session.sendTimeout(inboxKey, name);
+    this.whileRunning(closing, () => {});
+    return closing;
   }
 
   deliver({ key, payload }: JournalEntry): void {

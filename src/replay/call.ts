@@ -22,6 +22,10 @@ export interface Call {
   readonly first?: boolean;
   /** Set on a wait for a signal: the next message of that name ends it. */
   readonly signalName?: string;
+  /** It stands for a run of its own. */
+  readonly isChild?: boolean;
+  /** Made by clean-up: a cancel of the run does not touch it. */
+  readonly isCleanup: boolean;
   start(): void;
   /** Called at the deadline: writes the ending that says so, or resumes. */
   expire(): void;
@@ -29,6 +33,10 @@ export interface Call {
   onMessage?(message: JournalEntry): void;
   /** How many children must end before waking is useful. */
   wakeAfter?(): number;
+  /** Asks its work to stop, because the run is cancelled: a result that comes later does not count. */
+  abort?(reason: unknown): void;
+  /** The call is over without an ending: rejects it and stops what it has begun outside. */
+  withdraw(error: Error): Promise<void> | null;
   /** Delivers the ending, as the journal has it. */
   deliver(entry: JournalEntry): void;
 }

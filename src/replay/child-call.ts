@@ -3,12 +3,15 @@
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
+import { childOf } from "./children.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
 
 export interface ChildCallOptions extends CallOptions {
   readonly newRun: () => Omit<NewRun, "key" | "parentId">;
   /** How many children of its group are still open, including this one. */
   readonly groupLeft: () => number;
+  /** It continues when its parent is cancelled or ends without it. */
+  readonly isAbandoned: boolean;
   readonly resolve: (output: unknown) => void;
 }
 
@@ -18,7 +21,9 @@ interface ChildEnd {
 }
 
 export class ChildCall extends RecordedCall<ChildCallOptions> {
+  readonly isChild = true;
   #childId: string | null = null;
+  #starting: Promise<unknown> | null = null;
 
   get title(): string {
     return `child ${JSON.stringify(this.options.name)}`;
@@ -26,17 +31,20 @@ export class ChildCall extends RecordedCall<ChildCallOptions> {
 
   start(): void {
     this.started = true;
-    const { replay, id, name, newRun } = this.options;
+    const { replay, id, name, key, newRun } = this.options;
     const begun = replay.recorded.begun.get(id);
     if (begun) {
       this.#childId = begun.key;
-      const news = replay.messageOf(`child:${begun.key}`);
-      if (news) this.onMessage(news);
+      // An ended parent gets no message: after its own retry it has to look.
+      if (replay.children.endOf(begun.key!) || replay.recorded.since > begun.at) this.#look();
       return;
     }
     const run = newRun();
     this.#childId = run.id;
-    this.whileRunning(replay.session.commit([{ kind: "enqueue", name, run }]), () => {});
+    // A call of this program that was withdrawn before it began has used a number.
+    const isShifted = String(replay.children.next(name)) !== key;
+    this.#starting = replay.session.commit([{ kind: "enqueue", name, run, ...(isShifted && { call: key }) }]);
+    this.whileRunning(this.#starting, () => {});
   }
 
   expire(): void {}
@@ -46,10 +54,13 @@ export class ChildCall extends RecordedCall<ChildCallOptions> {
   }
 
   /** The message says only that the child ended; the result is read from the child's own journal and recorded here. */
-  onMessage({ key, name: state }: JournalEntry): void {
-    if (this.running || key !== `child:${this.#childId}`) return;
+  onMessage({ key }: JournalEntry): void {
+    if (!this.running && this.#childId !== null && childOf(key) === this.#childId) this.#look();
+  }
+
+  #look(): void {
     this.running = true;
-    this.#record(state).catch((error) => this.options.replay.fail(error));
+    this.#record().catch((error) => this.options.replay.fail(error));
   }
 
   deliver({ payload }: JournalEntry): void {
@@ -60,11 +71,29 @@ export class ChildCall extends RecordedCall<ChildCallOptions> {
     else reject(decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value)));
   }
 
-  async #record(state: string): Promise<void> {
+  /** The child's end as it is now: it may have been retried since the message was sent, and then it is waited for again. */
+  async #record(): Promise<void> {
     const { replay, codecs } = this.options;
-    const ending = await replay.session.endOf(this.#childId!, state);
-    const payload = codecs.encode({ state, value: ending ? codecs.decode(ending) : undefined });
-    this.end(await this.write("child", payload));
+    const news = replay.children.endOf(this.#childId!);
+    const end = await replay.session.endOf(this.#childId!, news?.name);
+    if (!end && replay.children.endOf(this.#childId!) !== news) return this.#record();
+    if (!end) {
+      this.running = false;
+      return replay.wake();
+    }
+    const { state, payload } = end;
+    const value = payload ? codecs.decode(payload) : undefined;
+    this.end(await this.write(state === "completed" ? "child" : "child.failed", codecs.encode({ state, value })));
+  }
+
+  /** A child that is no longer wanted is cancelled. Repeated by every holder until its end is known. */
+  protected override stopOutside(error: Error): Promise<void> | null {
+    const { replay, id, isAbandoned } = this.options;
+    const childId = this.#childId ?? replay.recorded.begun.get(id)?.key ?? null;
+    if (childId === null || isAbandoned || replay.children.endOf(childId)) return null;
+    const cancelling = Promise.resolve(this.#starting).then(() => replay.session.cancelChild(childId, error.message));
+    this.whileRunning(cancelling, () => {});
+    return cancelling;
   }
 }
 

@@ -14,6 +14,8 @@ export interface CallOptions {
   readonly key: string;
   readonly replay: Replay;
   readonly codecs: Codecs;
+  /** Made by clean-up. Default false. */
+  readonly isCleanup?: boolean | undefined;
   readonly reject: (error: unknown) => void;
 }
 
@@ -24,6 +26,7 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
   started = false;
   running = false;
   deadline: number | null = null;
+  #isWithdrawn = false;
   protected readonly options: Options;
 
   constructor(options: Options) {
@@ -31,10 +34,26 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
     this.options = options;
   }
 
+  get isCleanup(): boolean {
+    return this.options.isCleanup === true;
+  }
+
   abstract get title(): string;
   abstract start(): void;
   abstract expire(): void;
   abstract deliver(entry: JournalEntry): void;
+
+  withdraw(error: Error): Promise<void> | null {
+    this.#isWithdrawn = true;
+    this.deadline = null;
+    this.options.reject(error);
+    return this.stopOutside(error);
+  }
+
+  /** Stops what the call has begun outside of this process. */
+  protected stopOutside(_error: Error): Promise<void> | null {
+    return null;
+  }
 
   /** The call is at work until `writing` has ended; a failure ends the session. */
   protected whileRunning<T>(writing: Promise<T>, onWritten: (written: T) => void): void {
@@ -70,7 +89,9 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
     return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
   }
 
+  /** An entry that was on its way when the call was withdrawn is dropped: in a replay, too. */
   protected end(entry: JournalEntry): void {
+    if (this.#isWithdrawn) this.running = false;
     this.options.replay.ended({ id: this.id, entry });
   }
 }

@@ -41,17 +41,19 @@ export interface Recorded {
   readonly tries: ReadonlyMap<CallId, Tries>;
   /** Messages that were taken in, by their inbox key. */
   readonly messages: ReadonlyMap<string, JournalEntry>;
+  /** How many children of each program were started. */
+  readonly children: ReadonlyMap<string, number>;
 }
 
 /** Kinds of entries that end, begin or try a call. The kind of the call is the part before the dot. */
 const ENDS = new Set(["step", "transaction", "sleep", "value", "progress", "patched", "set", "child"]);
-const FAILS = new Set(["step.failed", "transaction.failed", "wait.expired"]);
+const FAILS = new Set(["step.failed", "transaction.failed", "wait.expired", "child.failed"]);
 const BEGINS = new Set(["step.begun", "sleep.begun", "wait.begun", "approval.begun"]);
 const TRIES = new Set(["step.tried", "transaction.tried", "node.tried", "item.tried"]);
 
 /** Most runs are claimed with nothing but their start in the journal. */
 function onlyStart(start: JournalEntry): Recorded {
-  return { start, since: start.at, endings: NO_ENDINGS, begun: NONE, tries: NONE, messages: NONE };
+  return { start, since: start.at, endings: NO_ENDINGS, begun: NONE, tries: NONE, messages: NONE, children: NONE };
 }
 
 const NO_ENDINGS: readonly Ending[] = [];
@@ -70,33 +72,59 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
     const { kind, name, key } = entry;
     const id = callId(kind.split(".")[0]!, name, key!);
     if (ENDS.has(kind) || FAILS.has(kind)) endings.push({ id, entry });
+    else if (kind === "cancelling") endings.push({ id: null, entry });
     else if (BEGINS.has(kind)) begun.set(id, entry);
     else if (TRIES.has(kind)) {
       tries.set(id, { count: (tries.get(id)?.count ?? 0) + 1, last: entry });
     } else if (kind === "enqueue") {
-      // The key is the child's id, so the nth child of a name is matched to the nth call.
+      // The key is the child's id, so the nth child of a name is matched to the nth call, unless the entry names another.
       const n = (children.get(name) ?? 0) + 1;
       children.set(name, n);
-      begun.set(callId("child", name, String(n)), entry);
+      begun.set(callId("child", name, entry.payload?.data ?? String(n)), entry);
     } else if (kind === "take") {
       messages.set(key!, entry);
       const ending = endingOf(entry, baseSeq);
       if (ending) endings.push(ending);
     } else if (kind === "retried" || kind === "retry") {
       if (kind === "retried") since = entry.at;
-      forgetLastFailures(endings);
+      if (kind === "retried" && isBareTimeout(endings, begun, tries)) endings.pop();
+      forgetLastFailures(endings, begun);
       tries.clear();
     }
   }
-  return { start: entries[0]!, since, endings, begun, tries, messages };
+  return { start: entries[0]!, since, endings, begun, tries, messages, children };
 }
 
 /**
  * After an operator's retry, or when the function is tried again as a whole, failures at the end of the journal are
- * tried again.
+ * tried again. Children that were started before such a failure and ended after it are not more than it: the function
+ * has done nothing in between.
  */
-function forgetLastFailures(endings: Ending[]): void {
-  while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();
+function forgetLastFailures(endings: Ending[], begun: ReadonlyMap<CallId, JournalEntry>): void {
+  const kept: Ending[] = [];
+  let startedAt = 0;
+  for (let last = endings.at(-1); last; last = endings.at(-1)) {
+    const { entry, id } = last;
+    const isFailure = entry.kind.endsWith(".failed") && startedAt < entry.seq;
+    if (!isFailure && entry.kind !== "child") break;
+    endings.pop();
+    if (isFailure) continue;
+    kept.unshift(last);
+    startedAt = Math.max(startedAt, begun.get(id!)?.seq ?? Number.POSITIVE_INFINITY);
+  }
+  endings.push(...kept);
+}
+
+/** The run timed out, and did nothing to clean up: retried, it continues where it was. */
+function isBareTimeout(
+  endings: readonly Ending[],
+  begun: ReadonlyMap<CallId, JournalEntry>,
+  tries: ReadonlyMap<CallId, Tries>,
+): boolean {
+  const last = endings.at(-1)?.entry;
+  if (last?.kind !== "cancelling" || last.name !== "timeout") return false;
+  const others = [...begun.values(), ...[...tries.values()].map((one) => one.last)];
+  return others.every(({ seq }) => seq < last.seq);
 }
 
 /**

@@ -6,34 +6,18 @@
 import type { Session } from "../engine/session.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { tamed } from "../kernel/codec/stored-error.js";
-import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { InvalidInput } from "../kernel/error.js";
+import type { Message } from "../store/contract/inbox/inbox.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Call } from "./call.js";
+import { Cancellation } from "./cancellation.js";
+import { Children } from "./children.js";
+import { Deliveries, type Delivery } from "./deliveries.js";
+import { OpenCalls } from "./open-calls.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
+import { type ReplayLimits, RunOver } from "./replay-limits.js";
 import type { SessionOutcome } from "./settlement.js";
 import { type Mail, StopGate } from "./stop-gate.js";
-
-/** Abort reason for steps still running when their run has ended. */
-export class RunOver extends HoldfastError {
-  readonly code = "RUN_OVER";
-
-  constructor(runId: string) {
-    super(`Run ${runId} has ended; the result of this step is no longer needed.`);
-  }
-}
-
-export interface ReplayLimits {
-  /** From the start of the generation, or from the operator's retry. */
-  readonly timeoutMs: number | null;
-  /** Count from here instead, on the database's clock. */
-  readonly since?: number;
-  /** The function is tried again as a whole: what it throws counts, even if the journal has more. */
-  readonly retried?: boolean;
-  /** Only working time counts: a waiting run is not woken for its timeout. */
-  readonly atWork?: boolean;
-  /** The most entries of one generation. */
-  readonly historyLimit: number;
-}
 
 export class Replay {
   readonly session: Session;
@@ -44,13 +28,16 @@ export class Replay {
    * ever.
    */
   readonly #calls = new Map<CallId, Call | null>();
-  readonly #open = new Set<Call>();
+  readonly open = new OpenCalls();
   /** Calls that hold back all endings while they are being recorded. */
   #holdingBack: Set<Call> | null = null;
   /** Messages taken in during this session, by their inbox key. */
   #received: Map<string, JournalEntry> | null = null;
   /** Endings recorded or just written but not yet delivered, in journal order. */
-  readonly #undelivered: Set<Ending>;
+  readonly #undelivered: Deliveries;
+  readonly children: Children;
+  /** For a function that may clean up. */
+  readonly cancellation: Cancellation | null;
   /** True when the run has ended while work continues: cancelled, timed out, or returned without awaiting it. */
   #isOver = false;
   /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
@@ -75,11 +62,13 @@ export class Replay {
   #isWoken = false;
 
   constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
-    const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
+    const { timeoutMs, historyLimit, since, retried = false, atWork = false, cleanupMs } = limits;
     this.session = session;
     this.recorded = recorded;
-    this.#undelivered = new Set(this.recorded.endings);
-    this.#cancelled = this.recorded.messages.get("cancel") ?? null;
+    this.#undelivered = new Deliveries(recorded.endings);
+    this.children = new Children(recorded);
+    this.cancellation = cleanupMs === undefined ? null : new Cancellation(this, cleanupMs);
+    this.#cancelled = this.cancellation ? null : (recorded.messages.get("cancel") ?? null);
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
     this.#retried = retried;
     this.#historyLimit = historyLimit;
@@ -131,8 +120,14 @@ export class Replay {
     // Once the outer step is recorded, a replay would not make the inner call, and the journal would not fit.
     if (this.#inStep) throw new InvalidInput(call.title, "cannot be called inside a step; call it before or after it");
     this.#asked++;
+    const cancelled = call.isCleanup ? null : this.cancellation?.raised;
+    if (cancelled) {
+      this.#calls.set(call.id, null);
+      call.withdraw(cancelled);
+      return;
+    }
     this.#calls.set(call.id, call);
-    this.#open.add(call);
+    this.open.add(call);
     if (call.first) this.#holdingBack = new Set(this.#holdingBack).add(call);
     this.wake();
   }
@@ -145,7 +140,7 @@ export class Replay {
 
   /** Whether the journal continues beyond the function's position: a call without an entry was not made then. */
   get catchingUp(): boolean {
-    if ([...this.#undelivered].some(({ entry }) => entry.kind !== "take")) return true;
+    if (this.#undelivered.missing.length > 0) return true;
     return [...this.recorded.begun.keys()].some((id) => !this.#calls.has(id));
   }
 
@@ -159,16 +154,27 @@ export class Replay {
 
   /** Takes an ending that was just written to the journal. */
   ended(ending: Ending): void {
-    this.#keep(ending);
+    this.#undelivered.keep(ending);
     this.wake();
   }
 
-  /** Writers in one batch resume in any order; the function receives endings in journal order. */
-  #keep(ending: Ending): void {
-    if (this.#undelivered.size === 0) return void this.#undelivered.add(ending);
-    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);
-    for (const one of later) this.#undelivered.delete(one);
-    for (const one of [ending, ...later]) this.#undelivered.add(one);
+  /** Called before requests to stop are written: once they are in the journal, nothing more may begin. */
+  closeGate(messages: readonly Message[]): void {
+    if (this.cancellation && messages.every(({ kind }) => kind !== "pause")) this.gate.closeToOrdinaryWork();
+    else this.gate.close();
+  }
+
+  /** Ends a call without an ending. Work under way is still waited for: the run is not released before it ends. */
+  withdraw(call: Call, error: Error): Promise<void> | null {
+    if (!this.open.has(call)) return null;
+    this.#calls.set(call.id, null);
+    return this.open.withdraw(call, error);
+  }
+
+  /** The run ends: its children that are still open end as they were started to. */
+  async endChildren(): Promise<void> {
+    const error = this.#runOver();
+    await Promise.all([...this.open].map((call) => (call.isChild ? this.withdraw(call, error) : null)));
   }
 
   /** The message with this inbox key, if it was taken in. */
@@ -180,12 +186,18 @@ export class Replay {
   received(entry: JournalEntry): void {
     this.#received ??= new Map();
     this.#received.set(entry.key!, entry);
-    if (entry.key === "cancel") this.#cancelled = entry;
+    this.children.received(entry);
+    if (entry.key === "cancel") this.#cancel(entry);
     if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
-    if (ending) this.#keep(ending);
-    for (const call of this.#open) call.onMessage?.(entry);
+    if (ending) this.#undelivered.keep(ending);
+    for (const call of this.open) call.onMessage?.(entry);
     this.wake();
+  }
+
+  #cancel(request: JournalEntry): void {
+    if (this.cancellation) this.cancellation.request(request);
+    else this.#cancelled = request;
   }
 
   /** Aborts running work and waits for it, as when the node stops: after a release, two nodes could do it at once. */
@@ -225,14 +237,17 @@ export class Replay {
     for (;;) {
       const outcome = await this.#untilIdle();
       if (outcome) return outcome;
+      // A compensation was asked for: the journal may have its ending.
+      if (this.#isWoken) continue;
       // First, because the store's last answer may have brought a request to stop.
       if (mail.isDue) {
         await mail.take();
         continue;
       }
       if (!this.session.stopping) {
-        this.#startCalls();
-        this.#expireCalls();
+        this.cancellation?.place();
+        this.open.start(this.#mayBegin);
+        this.open.expire(this.session.databaseNow(), this.#mayBegin);
       }
       // A call that was just started may have ended at once, such as a wait for a message that is here already.
       if (this.#isWoken) continue;
@@ -240,9 +255,9 @@ export class Replay {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
         // at once.
         if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
-        if (!this.#awaitsOutside() && ![...this.#open].some((call) => call.lingers)) {
-          this.session.world.parks?.(this.session.run.runId, this.#open);
-          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
+        if (!this.#awaitsOutside() && !this.open.lingers) {
+          this.session.world.parks?.(this.session.run.runId, this.open);
+          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.open.wakeAfter };
         }
       }
       await this.#untilChange();
@@ -255,7 +270,7 @@ export class Replay {
    * The idle function is judged before anything else can happen: an ending that came in between would look as if it was missing.
    */
   async #untilIdle(): Promise<SessionOutcome | null> {
-    let only = this.#open.size === 1 && this.#undelivered.size === 1 ? this.#deliverable() : null;
+    let only = this.open.size === 1 && this.#undelivered.size === 1 ? this.#deliverable() : null;
     for (;;) {
       const before = this.#asked;
       if (!only) await this.session.world.turn();
@@ -271,36 +286,37 @@ export class Replay {
     }
   }
 
-  /** The first ending whose call is open. An ending whose call has ended another way (a race with its timeout) is dropped. */
-  #deliverable(): { ending: Ending; call: Call } | null {
+  #deliverable(): Delivery | null {
     if (this.#heldBack()) return null;
-    for (const ending of this.#undelivered) {
-      const call = this.#callOf(ending);
-      if (call === undefined) continue;
-      if (call && this.#open.has(call)) return { ending, call };
-      this.#undelivered.delete(ending);
-    }
-    return null;
+    return this.#undelivered.next(
+      (ending) => this.#callOf(ending),
+      (call) => this.open.has(call),
+    );
   }
 
   /** Whether a call must be in the journal before any ending is delivered. */
   #heldBack(): boolean {
     if (!this.#holdingBack) return false;
     for (const call of this.#holdingBack) {
-      if (this.#open.has(call) && call.running && ![...this.#undelivered].some(({ id }) => id === call.id)) return true;
+      if (this.open.has(call) && call.running && !this.#undelivered.has(call.id)) return true;
     }
     return false;
   }
 
   #callOf({ id, entry }: Ending): Call | null | undefined {
     if (id !== null) return this.#calls.get(id);
-    for (const call of this.#open) if (call.signalName === entry.name) return call;
+    for (const call of this.open) if (call.signalName === entry.name) return call;
     return undefined;
   }
 
-  #tell({ ending, call }: { ending: Ending; call: Call }): void {
+  #tell({ ending, call }: Delivery): void {
     this.#undelivered.delete(ending);
-    this.#open.delete(call);
+    if (!call) {
+      const cancelled = this.cancellation?.raise(ending.entry);
+      for (const one of cancelled ? [...this.open] : []) if (!one.isCleanup) this.withdraw(one, cancelled!);
+      return;
+    }
+    this.open.delete(call);
     this.#calls.set(call.id, null);
     call.deliver(ending.entry);
   }
@@ -309,36 +325,33 @@ export class Replay {
   #judge(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
+    const hasEnded = this.#settled !== null || this.#nextInput !== null;
+    const thrown = this.#settled?.kind === "threw" ? this.#settled.error : null;
+    // Before the journal is compared: it may have what compensations ask for.
+    if (hasEnded && !this.#paused && this.cancellation?.compensates(thrown)) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
     if (this.#undelivered.size > 0 && !this.#awaitsOutside()) {
-      const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
-      const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
+      const { missing } = this.#undelivered;
+      const asked = [...this.open].filter((call) => !call.started).map(({ title }) => title);
       if (missing.length > 0) return { kind: "mismatch", missing, asked };
     }
     // A task has only its result, which a release would lose.
     // A step that the function did not wait for still runs: the next holder could start it a second time.
     if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };
+    if (this.cancellation?.isAsked) return this.cancellation.outcome(hasEnded);
     if (this.#settled) return this.#settled;
-    if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undeliveredSignals() };
-    if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };
+    if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undelivered.signals };
+    if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) {
+      if (!this.cancellation) return { kind: "timeout" };
+      this.cancellation.timeOut(this.#deadline);
+      return null;
+    }
     const { length } = this.session;
     return length >= this.#historyLimit ? { kind: "tooLong", length } : null;
   }
 
-  #undeliveredSignals(): string[] {
-    return [...this.#undelivered].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
-  }
-
-  #startCalls(): void {
-    for (const call of this.#open) if (!call.started) call.start();
-  }
-
-  /** A stopping node leaves expired calls to the next holder: a step would count another attempt. */
-  #expireCalls(): void {
-    for (const call of this.#open) {
-      if (!call.running && call.deadline !== null && call.deadline <= this.session.databaseNow()) call.expire();
-    }
-  }
+  /** A cancelled run only cleans up. */
+  readonly #mayBegin = (call: Call): boolean => call.isCleanup || !this.cancellation?.isAsked;
 
   #untilChange(): Promise<void> {
     return new Promise((resolve) => {
@@ -358,28 +371,20 @@ export class Replay {
    * Parked, it would sleep for ever, so it is waited for; afterwards it may still make the journal's calls.
    */
   #awaitsOutside(): boolean {
-    return this.#open.size === 0 && this.#settled === null && this.#nextInput === null;
+    return this.open.size === 0 && this.#settled === null && this.#nextInput === null;
   }
 
   /** Whether this process is working for the run: a step or a write. */
   #busy(): boolean {
-    for (const call of this.#open) if (call.started && call.running) return true;
-    return false;
+    return this.open.isBusy() || this.cancellation?.isBusy === true;
   }
 
+  /** A stopping node leaves expired calls to the next holder: a step would count another attempt. */
   #wakeAt(forTimeout = true): number | null {
-    // A call that is writing its expiry has no deadline left: waiting for it would become a loop of short sleeps.
-    let nearest = (forTimeout ? this.#deadline : null) ?? Number.POSITIVE_INFINITY;
-    for (const { running, deadline } of this.#open) {
-      if (!running && deadline !== null && !this.session.stopping) nearest = Math.min(nearest, deadline);
-    }
-    return nearest === Number.POSITIVE_INFINITY ? null : nearest;
-  }
-
-  /** How many children must end before waking is useful: all of a group, otherwise one. */
-  #wakeAfter(): number {
-    const sizes = [...this.#open].flatMap((call) => call.wakeAfter?.() ?? []);
-    return sizes.length > 0 ? Math.min(...sizes) : 1;
+    const limit = this.cancellation?.isAsked ? this.cancellation.deadline : this.#deadline;
+    const ofCalls = this.session.stopping ? null : this.open.deadline(this.#mayBegin);
+    const both = [forTimeout ? limit : null, ofCalls].filter((at) => at !== null);
+    return both.length === 0 ? null : Math.min(...both);
   }
 
   /** A call has changed: look again. */

@@ -15,7 +15,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import { Attempt } from "./attempt.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
-import { RunOver } from "./replay.js";
+import { RunOver } from "./replay-limits.js";
 
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
@@ -89,6 +89,9 @@ type Attempted = { readonly entry: JournalEntry } | { readonly payload: Payload 
 export class StepCall extends RecordedCall<StepCallOptions> {
   lingers = false;
   #failures = 0;
+  #attempting: Attempt | null = null;
+  /** Why the run does not want it any more: it was cancelled, or the step lost a race. */
+  #unwanted: unknown = null;
 
   get title(): string {
     return `${this.options.kind} ${JSON.stringify(this.options.name)}`;
@@ -114,6 +117,16 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     this.#go();
   }
 
+  abort(reason: unknown): void {
+    this.#unwanted = reason;
+    this.#attempting?.abort(reason);
+  }
+
+  protected override stopOutside(error: Error): null {
+    this.abort(error);
+    return null;
+  }
+
   /** Always decodes the stored form, the first time too, so that user code sees the same values after a crash. */
   deliver({ kind, payload }: JournalEntry): void {
     this.running = false;
@@ -137,7 +150,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   /** Makes one attempt and handles its outcome. */
   async #work(): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.options;
-    replay.gate.expectOpen();
+    replay.gate.expectOpen(this);
     if (atMostOnce) {
       if (replay.recorded.begun.has(this.id))
         return this.end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
@@ -146,7 +159,8 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     // A node that could not renew its lease starts nothing new: another node may already have done it.
     if (!replay.session.isConfirmed) await replay.session.untilConfirmed();
     replay.throwIfOver();
-    replay.gate.expectOpen();
+    replay.gate.expectOpen(this);
+    this.#expectAwaited();
     const { bus, world } = replay.session;
     const facts = this.#facts();
     const startedAt = world.monotonicNow();
@@ -178,9 +192,11 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     const { replay, codecs, kind, atMostOnce = false } = this.options;
     const { bus, over } = replay.session;
     if (isEngineError(error)) throw error;
+    this.#expectAwaited();
+    if (error instanceof NodeStopping) replay.gate.expectOpen(this);
     // An error caused by the abort of a stopping node is not a failure of the step.
     if (!atMostOnce) over.throwIfAborted();
-    if (kind === "transaction") replay.gate.expectOpen();
+    if (kind === "transaction") replay.gate.expectOpen(this);
     this.#failures++;
     const payload = storeError(codecs, error);
     if (unstorable || this.#isLast(error)) {
@@ -226,10 +242,12 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   async #attempt(attempt: number): Promise<Attempted> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
+    this.#attempting = info;
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
-      replay.gate.expectOpen();
+      replay.gate.expectOpen(this);
+      this.#expectAwaited();
       const watched = replay.session.world.perform && ((of: StepInfo) => this.#perform(of, () => work(of, tx)));
       const working = replay.inStep<StepInfo, Transaction | null, unknown>(watched ?? work, info, tx);
       const value = await (late ? Promise.race([working, late.over]) : working);
@@ -264,9 +282,15 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     return world.perform!({ runId: run.runId, kind, name, info }, work);
   }
 
+  /** Nothing of a step that the run does not want is recorded: the cancel or the race has ended its call. */
+  #expectAwaited(): void {
+    if (this.#unwanted !== null) throw new NodeStopping("The run does not wait for this step any more.");
+  }
+
   #expectWanted(): void {
     const { replay, atMostOnce = false } = this.options;
     replay.throwIfOver();
+    this.#expectAwaited();
     const { over } = replay.session;
     if (atMostOnce && over.aborted) throw new StepInterrupted(this.title);
     over.throwIfAborted();

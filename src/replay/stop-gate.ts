@@ -13,17 +13,26 @@ export interface Mail {
  * beginning. So the gate closes before that entry is written, and work that begins checks it in the same turn.
  */
 export class StopGate {
-  #closed = false;
+  #closed: "to ordinary work" | "to all" | null = null;
 
   close(): void {
-    this.#closed = true;
+    this.#closed = "to all";
+  }
+
+  /** A cancel of a run that cleans up: only its clean-up may begin. */
+  closeToOrdinaryWork(): void {
+    this.#closed ??= "to ordinary work";
   }
 
   get isClosed(): boolean {
-    return this.#closed;
+    return this.#closed !== null;
   }
 
-  expectOpen(): void {
-    if (this.#closed) throw new NodeStopping("A stop of the run was requested; nothing more of it begins.");
+  isClosedTo({ isCleanup }: { readonly isCleanup: boolean }): boolean {
+    return this.#closed === "to all" || (this.#closed !== null && !isCleanup);
+  }
+
+  expectOpen(call: { readonly isCleanup: boolean }): void {
+    if (this.isClosedTo(call)) throw new NodeStopping("A stop of the run was requested; nothing more of it begins.");
   }
 }

@@ -28,13 +28,13 @@ export class MessageTaker implements Mail {
   }
 
   async take(): Promise<void> {
-    const { session, gate } = this.#replay;
+    const { session } = this.#replay;
     this.#mailUpTo = session.inboxSeq;
     this.#ownUpTo = session.newsCount;
     const messages = await session.unread();
     if (messages.length === 0) return;
     // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
-    if (messages.some(isStopRequest)) gate.close();
+    if (messages.some(isStopRequest)) this.#replay.closeGate(messages);
     this.#onTaking(messages);
     await takeAll(this.#replay, messages);
   }
@@ -53,7 +53,8 @@ async function takeAll(replay: Replay, messages: readonly Message[]): Promise<vo
       name,
       key,
       payload,
-      at,
+      // As the journal has it: the clean-up of a cancelled run is limited from here.
+      at: key === "cancel" ? session.databaseNow() : at,
     };
     replay.received(entry);
   });

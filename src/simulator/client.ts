@@ -1,7 +1,7 @@
 // A client outside the cluster: the real client code over its own link. Repeats until it has an answer, and remembers
 // the answers.
 
-import type { Cancelled, Paused } from "../client/ask-to-stop.js";
+import type { CancelOutcome, Paused } from "../client/ask-to-stop.js";
 import type { RetryOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
@@ -73,7 +73,7 @@ export class Client {
     await this.#stop(runId, () => this.#node.run(runId).pause({ by: "client" }));
   }
 
-  async #stop(runId: string, ask: () => Promise<Cancelled | Paused>): Promise<void> {
+  async #stop(runId: string, ask: () => Promise<CancelOutcome | Paused>): Promise<void> {
     const askedAt = this.#history?.now ?? 0;
     const answer = await this.#insist(ask, true);
     const outcome = answer?.outcome === "requested" && !answer.acknowledged ? "unheard" : answer?.outcome;

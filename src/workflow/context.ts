@@ -31,6 +31,7 @@ export interface StepOptions {
   readonly finishOnAbort?: boolean;
 }
 
+export type CompensationOptions = Omit<StepOptions, "key" | "finishOnAbort">;
 export type TransactionOptions = Omit<StepOptions, "atMostOnce">;
 
 export interface ApprovalOptions<Choices extends readonly string[]> {
@@ -53,6 +54,19 @@ export interface ApprovalOptions<Choices extends readonly string[]> {
 export type Decision<Choice extends string> =
   | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null; readonly data?: unknown }
   | { readonly outcome: "expired" };
+
+export interface ChildOptions {
+  /**
+   * What happens to the child when this run is cancelled or times out, completes without waiting for it, or withdraws it
+   * from a race. A run that fails leaves its children alone: a retry takes their results. Default: cancel.
+   */
+  readonly onParentEnd?: "cancel" | "abandon";
+}
+
+/** Which branch of a race was first, and what it returned. */
+export type Winner<Branches extends Readonly<Record<string, Promise<unknown>>>> = {
+  readonly [Name in keyof Branches]: { readonly winner: Name; readonly value: Awaited<Branches[Name]> };
+}[keyof Branches];
 
 /** `In` is the input of continueAsNew. */
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any workflow
@@ -84,9 +98,28 @@ export interface Context<In = any> {
     options: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>>;
   /** Starts a run and waits for its result; throws the error the child failed with. */
-  child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In): Promise<Out>;
+  child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In, options?: ChildOptions): Promise<Out>;
   /** Many at once: this run wakes when the last of them has ended. */
-  children<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
+  children<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    inputs: readonly In[],
+    options?: ChildOptions,
+  ): Promise<Out[]>;
+  /**
+   * Waits for the first of several calls of this context and withdraws the others: a lost wait takes no message, a lost
+   * child is cancelled, a lost step aborted, a lost question closed. Rejects when the first one failed.
+   */
+  race<const Branches extends Readonly<Record<string, Promise<unknown>>>>(
+    branches: Branches,
+  ): Promise<Winner<Branches>>;
+  /**
+   * Undoes something when the run is cancelled or times out: after the function has ended, the last registered first,
+   * each as a step. Call it before the step that it undoes, or right after it. Returns a function that forgets it.
+   */
+  onCancel(name: string, compensate: (step: StepInfo) => unknown): () => void;
+  onCancel(name: string, options: CompensationOptions, compensate: (step: StepInfo) => unknown): () => void;
+  /** Calls in here are made to their end even if the run is cancelled or has timed out, within `cleanupTimeout`. */
+  cleanup<T>(work: () => T | Promise<T>): Promise<T>;
   /**
    * Starts a run and does not wait for it: exactly once for each call of this run, also after a takeover. The run is independent:
    * its end and this run's do not affect each other.
@@ -129,6 +162,7 @@ export type WorkflowFunction<In, Out> = (ctx: Context<In>, input: In) => Promise
 export interface Workflow<Name extends string, In, Out, Parsed = In> extends Definition<Name, In, Out, Parsed> {
   readonly kind: "workflow";
   readonly timeoutMs: number | null;
+  readonly cleanupMs: number;
   readonly run: WorkflowFunction<Parsed, Out>;
 }
 

@@ -17,14 +17,18 @@ const HELD_ROUNDS = 4;
 export function workflowProgram(workflow: AnyWorkflow, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker, recovery = "resume" } = workflow;
   const facts = { kind, name, version, queue, limits, breaker, recovery };
-  return { ...facts, execute: (session) => execute(workflow, environment, session) };
+  return { ...facts, cleansUp: true, execute: (session) => execute(workflow, environment, session) };
 }
 
 async function execute(workflow: AnyWorkflow, environment: ProgramEnvironment, session: Session): Promise<void> {
-  const { timeoutMs } = workflow;
+  const { timeoutMs, cleanupMs } = workflow;
+  const { historyLimit } = environment;
   const history = await session.history(timeoutMs !== null);
-  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit: environment.historyLimit });
+  const replay = new Replay(session, readRecorded(history), { timeoutMs, cleanupMs, historyLimit });
   const outcome = await play(replay, environment, () => begin(workflow, environment, replay));
+  // A run that failed may be retried, and then takes its children's results.
+  if (outcome.kind === "returned" || outcome.kind === "cancelled" || outcome.kind === "timeout")
+    await replay.endChildren();
   await session.commit([settlement(outcome, environment.codecs, session)]);
 }
 

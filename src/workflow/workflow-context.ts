@@ -1,5 +1,6 @@
 // The context of one session: gives every call its identity and passes it to the replay.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput, LimitExceeded } from "../kernel/error.js";
@@ -13,7 +14,9 @@ import type { NewChild, RunWrites, Services } from "../program/environment.js";
 import { parseInputNow } from "../program/parse-input.js";
 import type { StartArguments, StartOptions } from "../program/start-options.js";
 import { type Answer, ApprovalCall, checkQuestion } from "../replay/approval-call.js";
+import type { Call } from "../replay/call.js";
 import { ChildCall } from "../replay/child-call.js";
+import { race } from "../replay/race.js";
 import { callId } from "../replay/recorded.js";
 import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
@@ -23,7 +26,19 @@ import { WaitCall } from "../replay/wait-call.js";
 import type { StepTransactionClient, Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
-import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOptions } from "./context.js";
+import type {
+  ApprovalOptions,
+  ChildOptions,
+  CompensationOptions,
+  Context,
+  Decision,
+  StepOptions,
+  TransactionOptions,
+  Winner,
+} from "./context.js";
+
+/** The function whose clean-up is being executed: its calls are made even if the run is cancelled. */
+const cleaningUp = new AsyncLocalStorage<Replay>();
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
 type TransactionWork<T> = (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>;
@@ -47,6 +62,7 @@ export class WorkflowContext implements Context {
   readonly #newChild: NewChild;
   readonly #writes: RunWrites;
   #patches: Map<string, Promise<boolean>> | null = null;
+  readonly #callsOf = new WeakMap<Promise<unknown>, readonly Call[]>();
   /** Number of calls by kind and name: the default key. */
   readonly #asked: Map<string, number>;
 
@@ -81,14 +97,18 @@ export class WorkflowContext implements Context {
     const rules = options === NO_OPTIONS ? PLAIN : rulesOf(options, `${kind} ${JSON.stringify(name)}`);
     const { policy, timeoutMs, atMostOnce, finishOnAbort, retryIf } = rules;
     // Written out: copied from two objects, a step's options took a twelfth of its time.
-    return this.#call<T>(kind, name, options.key, ({ id, key, replay, codecs, resolve, reject }) => {
-      this.#replay.ask(
+    return this.#call<T>(
+      kind,
+      name,
+      options.key,
+      ({ id, key, replay, codecs, isCleanup, resolve, reject }) =>
         new StepCall({
           id,
           name,
           key,
           replay,
           codecs,
+          isCleanup,
           resolve,
           reject,
           kind,
@@ -99,8 +119,7 @@ export class WorkflowContext implements Context {
           finishOnAbort,
           retryIf,
         }),
-      );
-    });
+    );
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
@@ -115,10 +134,11 @@ export class WorkflowContext implements Context {
 
   waitFor<T>({ name }: Signal<T>, options?: { readonly timeout: Duration }): Promise<T> {
     const timeoutMs = options ? toMs(options.timeout, `waitFor ${JSON.stringify(name)}`) : null;
-    return this.#call("wait", name, undefined, (call) =>
-      this.#replay.ask(
-        new WaitCall({ ...call, kind: "wait", timeoutMs, resolve: (payload) => call.resolve(payload as T) }),
-      ),
+    return this.#call<T>(
+      "wait",
+      name,
+      undefined,
+      (call) => new WaitCall({ ...call, kind: "wait", timeoutMs, resolve: (payload) => call.resolve(payload as T) }),
     );
   }
 
@@ -133,36 +153,71 @@ export class WorkflowContext implements Context {
     const timeoutMs = timeout === undefined ? null : toMs(timeout, path);
     return this.#call<Decision<Choices[number]>>("approval", waitName(name, "approval"), undefined, (call) => {
       const resolve = (answer: Answer) => call.resolve(answer as Decision<Choices[number]>);
-      this.#replay.ask(new ApprovalCall({ ...call, question, timeoutMs, resolve }));
+      return new ApprovalCall({ ...call, question, timeoutMs, resolve });
     });
   }
 
-  child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In): Promise<Out> {
-    return quiet(this.children(program, [input]).then(([output]) => output!));
+  child<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    input: In,
+    options?: ChildOptions,
+  ): Promise<Out> {
+    const children = this.children(program, [input], options);
+    return this.#waitsFor(
+      children.then(([output]) => output!),
+      this.#callsOf.get(children)!,
+    );
   }
 
-  children<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
-    return quiet(this.#children(program, inputs));
-  }
-
-  async #children<In, Out, Parsed>(
+  children<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     inputs: readonly In[],
+    { onParentEnd = "cancel" }: ChildOptions = {},
   ): Promise<Out[]> {
-    let left = inputs.length;
-    const parsed = inputs.map((input) => parseInputNow(program, input));
-    const calls = parsed.map((input) =>
-      this.#call<Out>("child", program.name, undefined, (call) => {
-        // A missing key for a limit throws here, where the caller can catch it, before anything is written.
-        newLimits(program.limits, program.queue, input);
-        const newRun = () => this.#newChild(program, input);
-        const resolve = (output: unknown) => call.resolve(output as Out);
-        this.#replay.ask(new ChildCall({ ...call, newRun, groupLeft: () => left, resolve }));
-      }).finally(() => {
-        left--;
-      }),
-    );
-    return Promise.all(calls);
+    const calls: Call[] = [];
+    const start = async () => {
+      let left = inputs.length;
+      const parsed = inputs.map((input) => parseInputNow(program, input));
+      const outputs = parsed.map((input) =>
+        this.#call<Out>("child", program.name, undefined, (call) => {
+          // A missing key for a limit throws here, where the caller can catch it, before anything is written.
+          newLimits(program.limits, program.queue, input);
+          const newRun = () => this.#newChild(program, input);
+          const resolve = (output: unknown) => call.resolve(output as Out);
+          const isAbandoned = onParentEnd === "abandon";
+          const child = new ChildCall({ ...call, newRun, groupLeft: () => left, isAbandoned, resolve });
+          calls.push(child);
+          return child;
+        }).finally(() => {
+          left--;
+        }),
+      );
+      return Promise.all(outputs);
+    };
+    return this.#waitsFor(start(), calls);
+  }
+
+  race<const Branches extends Readonly<Record<string, Promise<unknown>>>>(
+    branches: Branches,
+  ): Promise<Winner<Branches>> {
+    const { promise, calls } = race(this.#replay, branches, (branch) => this.#callsOf.get(branch));
+    return this.#waitsFor(promise as Promise<Winner<Branches>>, calls);
+  }
+
+  onCancel(name: string, ...rest: [Work<unknown>] | [CompensationOptions, Work<unknown>]): () => void {
+    const [options, compensate] = rest.length === 1 ? [NO_OPTIONS, rest[0]] : rest;
+    stepName(name, "onCancel");
+    rulesOf(options, `onCancel ${JSON.stringify(name)}`);
+    const key = `onCancel:${this.#nextKey("onCancel", name)}`;
+    const run = () => this.cleanup(() => this.#work("step", name, { ...options, key }, compensate));
+    return this.#replay.cancellation?.register({ name, run }) ?? (() => {});
+  }
+
+  cleanup<T>(work: () => T | Promise<T>): Promise<T> {
+    const { cancellation } = this.#replay;
+    const done = cleaningUp.run(this.#replay, async () => work());
+    done.catch((error) => cancellation?.cleanupFailed(error));
+    return done;
   }
 
   start<In, Out, Parsed>(
@@ -219,6 +274,8 @@ export class WorkflowContext implements Context {
   }
 
   continueAsNew(input: unknown): Promise<never> {
+    const cancelled = this.#replay.cancellation?.raised;
+    if (cancelled) return quiet(Promise.reject(cancelled));
     this.#replay.continueAsNew(this.#codecs.encode(input, "input of continueAsNew"));
     return new Promise<never>(() => {});
   }
@@ -236,19 +293,26 @@ export class WorkflowContext implements Context {
   }
 
   #value<T>(kind: "value" | "progress" | "patched" | "set", name: string, work: () => T): Promise<T> {
-    return this.#call(kind, name, undefined, (call) =>
-      this.#replay.ask(new StepCall({ ...call, kind, work, policy: retryPolicy(1) })),
+    return this.#call<T>(
+      kind,
+      name,
+      undefined,
+      (call) => new StepCall({ ...call, kind, work, policy: retryPolicy(1) }),
     );
   }
 
   #sleep(name: string, timeoutMs: number): Promise<void> {
-    return this.#call<void>("sleep", waitName(name, "sleep"), undefined, (call) =>
-      this.#replay.ask(new WaitCall({ ...call, kind: "sleep", timeoutMs, resolve: () => call.resolve() })),
+    return this.#call<void>(
+      "sleep",
+      waitName(name, "sleep"),
+      undefined,
+      (call) => new WaitCall({ ...call, kind: "sleep", timeoutMs, resolve: () => call.resolve() }),
     );
   }
 
   /** A call is identified by kind, name and key; two calls with the same identity would share one journal entry. */
-  #call<T>(kind: string, name: string, key: string | undefined, ask: (call: NewCall<T>) => void): Promise<T> {
+  #call<T>(kind: string, name: string, key: string | undefined, newCall: (call: NewCall<T>) => Call): Promise<T> {
+    let made: Call | null = null;
     const promise = new Promise<T>((resolve, reject) => {
       const used = key ?? this.#nextKey(kind, name);
       const id = callId(kind, name, used);
@@ -256,8 +320,16 @@ export class WorkflowContext implements Context {
         const path = `${kind} ${JSON.stringify(name)}`;
         throw new InvalidInput(path, `the key ${JSON.stringify(used)} is used twice in this run`);
       }
-      ask({ id, name, key: used, replay: this.#replay, codecs: this.#codecs, resolve, reject });
+      const isCleanup = cleaningUp.getStore() === this.#replay;
+      made = newCall({ id, name, key: used, replay: this.#replay, codecs: this.#codecs, isCleanup, resolve, reject });
+      this.#replay.ask(made);
     });
+    return made ? this.#waitsFor(promise, [made]) : quiet(promise);
+  }
+
+  /** Remembers what a promise waits for, for a race. */
+  #waitsFor<T>(promise: Promise<T>, calls: readonly Call[]): Promise<T> {
+    this.#callsOf.set(promise, calls);
     return quiet(promise);
   }
 

@@ -15,8 +15,10 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly queue?: string;
   /** Pins new runs to programs of this version. Default: any version may execute them. */
   readonly version?: string;
-  /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
+  /** How long a run may take from its start, waits included; then it cleans up and is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
+  /** How long a run may clean up after a cancel or its timeout; then it ends at once. Default 1 min. */
+  readonly cleanupTimeout?: Duration;
   /** After this many failures in a row, triggers start no run until a probe succeeds. `start` is not affected. */
   readonly circuitBreaker?: CircuitBreaker;
   /** What happens to a run when the process that worked on it died. Default: resume. */
@@ -80,6 +82,7 @@ export function workflow<const Name extends string, In, Out>(
     queue: queueName(options.queue ?? name, "queue"),
     version: options.version === undefined ? null : versionName(options.version, "version"),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
+    cleanupMs: toMs(options.cleanupTimeout ?? "1m", "cleanupTimeout"),
     schema: options.input ?? null,
     triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: limitRules(options),

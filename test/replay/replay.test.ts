@@ -40,12 +40,14 @@ function open(log: readonly JournalEntry[], world: World = new VirtualWorld()) {
         started: false,
         running: false,
         deadline: null,
+        isCleanup: false,
         start() {
           call.started = true;
           call.running = true;
           started(call.id);
         },
         expire() {},
+        withdraw: () => null,
         deliver() {
           call.running = false;
           told.push(name);

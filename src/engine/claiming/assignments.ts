@@ -87,7 +87,8 @@ export class Assignments {
   async declare(): Promise<void> {
     const { store, incarnation, bus } = this.#options;
     const declared = this.#served().map(({ program, group }): DeclaredProgram => {
-      return { group, limits: program.limits, recovery: program.recovery ?? "resume" };
+      const { limits, recovery = "resume", cleansUp = false } = program;
+      return { group, limits, recovery, cleansUp };
     });
     const told = this.#conflicts;
     const conflicts = await store.runs.declare(incarnation, declared);

@@ -19,10 +19,12 @@ export interface TakeEffect {
   readonly messageId?: string;
 }
 
-/** Starts a child run; its end arrives in this run's inbox under the key `child:<id>`. */
+/** Starts a child run; its end arrives in this run's inbox under the key `child:<id>`, or `child:<id>:<generation>` after a retry. */
 export interface EnqueueEffect {
   readonly kind: "enqueue";
   readonly name: string;
+  /** The number of the call that starts it, where the journal does not show it: calls before it were withdrawn. */
+  readonly call?: string;
   readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
   /**
    * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
@@ -148,7 +150,12 @@ export const EFFECTS: { readonly [Kind in Effect["kind"]]: EffectKind<Extract<Ef
   enqueue: {
     settles: false,
     writesElsewhere: always,
-    entry: ({ task, name, run }) => ({ kind: task ? "task" : "enqueue", name, key: run.id, payload: null }),
+    entry: ({ task, name, run, call }) => ({
+      kind: task ? "task" : "enqueue",
+      name,
+      key: run.id,
+      payload: call === undefined ? null : { codec: "json", data: call },
+    }),
     payload: ({ run }) => run?.input,
   },
   complete: {

@@ -28,7 +28,7 @@ export function checkAttempt(history: History, record: EffectRecord): void {
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;
   if (held) history.expect(baseOf(record) === run.baseSeq, "S7", run, `${idempotencyKey} in generation ${run.baseSeq}`);
-  if (held) checkStopped(history, run, callOf(record));
+  if (held && !isCompensation(idempotencyKey)) checkStopped(history, run, callOf(record));
   history.expect(held, "L5", run, `${callOf(record)} was started under epoch ${epoch}; ${run.state}, ${run.epoch}`);
   // A transaction whose COMMIT had no answer is done again as a whole: the fence undoes it, which checkMarks proves.
   const again = record.kind === "transaction";
@@ -85,4 +85,9 @@ function callOfKey(runId: string, idempotencyKey: string): string {
 
 function baseOf({ runId, idempotencyKey }: EffectRecord): number {
   return Number.parseInt(idempotencyKey.slice(runId.length + 1), 10);
+}
+
+/** It begins because the run was cancelled. */
+function isCompensation(idempotencyKey: string): boolean {
+  return idempotencyKey.includes(":onCancel:");
 }

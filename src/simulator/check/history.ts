@@ -205,11 +205,11 @@ export class History {
 
   /** After a whole operation is applied: live parents are notified of their children's ends. */
   tellParents(): void {
-    for (const { id, parentId, state, needs } of this.#ended.splice(0)) {
+    for (const { id, parentId, state, needs, generation } of this.#ended.splice(0)) {
       // A task is counted; only failures are reported.
       if (needs && !["failed", "dead"].includes(state)) continue;
       const parent = parentId === null ? undefined : this.runs.get(parentId);
-      const key = `child:${id}`;
+      const key = generation === 0 ? `child:${id}` : `child:${id}:${generation}`;
       if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) continue;
       parent.messages.push({ key, messageId: id, kind: "child", name: state, payload: null, takenSeq: null });
       this.observe(parent);

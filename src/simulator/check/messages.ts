@@ -67,7 +67,8 @@ export function checkCancel(history: History, { args: [runId], answer }: Of<"run
 function cancelled(history: History, runId: string, answer: CancelAnswer): void {
   const run = history.runs.get(runId);
   if (!run) return;
-  if (tasksOf(history, run).length > 0) {
+  // A paused run that has to clean up is resumed for it.
+  if (tasksOf(history, run).length > 0 || (run.state === "paused" && answer.outcome === "requested")) {
     followStore(history, runId);
     return;
   }
@@ -77,7 +78,8 @@ function cancelled(history: History, runId: string, answer: CancelAnswer): void 
     history.append(run, null, { kind: "cancelled", name: "", key: null, payload: null });
     history.end(run, "cancelled");
   } else if (answer.outcome === "requested" && !run.messages.some(({ key }) => key === "cancel")) {
-    history.expect(run.state === "running", "S12", run, `cancel requested while ${run.state}`);
+    // A run that has begun is asked, too: its code cleans up.
+    history.expect(run.state === "running" || run.epoch > 0, "S12", run, `cancel requested while ${run.state}`);
     const request = { key: "cancel", messageId: runId, kind: "cancel", name: "cancel", payload: null } as const;
     run.messages.push({ ...request, takenSeq: null });
   }

@@ -90,6 +90,7 @@ const ENDS: Readonly<Record<string, string>> = {
   value: "value",
   patched: "patched",
   child: "child",
+  "child.failed": "child",
   node: "node",
   "node.failed": "node",
   item: "item",
@@ -111,12 +112,30 @@ export function endingsOf(entries: readonly ModelEntry[], baseSeq: number): Mode
   let endings: ModelEntry[] = [];
   for (const entry of entries) {
     if (entry.kind === "retried") {
-      while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
+      endings = withoutLastFailures(endings, entries);
       // Branches and items of a graph end in any order: all that failed are tried again.
       endings = endings.filter(({ kind }) => kind !== "node.failed" && kind !== "item.failed");
     } else if (endedCall(entry) || endsWait(entry, baseSeq)) endings.push(entry);
   }
   return endings;
+}
+
+/** Children that were started before the failure and ended after it do not keep it: the function has done nothing since. */
+function withoutLastFailures(endings: readonly ModelEntry[], entries: readonly ModelEntry[]): ModelEntry[] {
+  const left = [...endings];
+  const kept: ModelEntry[] = [];
+  let startedAt = 0;
+  for (let last = left.at(-1); last; last = left.at(-1)) {
+    const isFailure = last.kind.endsWith(".failed") && startedAt < last.seq;
+    if (!isFailure && last.kind !== "child") break;
+    left.pop();
+    if (isFailure) continue;
+    kept.unshift(last);
+    const { name, key } = last;
+    const started = entries.filter((entry) => entry.kind === "enqueue" && entry.name === name)[Number(key) - 1];
+    startedAt = Math.max(startedAt, started?.seq ?? Number.POSITIVE_INFINITY);
+  }
+  return [...left, ...kept];
 }
 
 function endsWait({ kind, key }: ModelEntry, baseSeq: number): boolean {

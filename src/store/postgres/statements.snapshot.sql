@@ -384,7 +384,10 @@ on conflict do nothing;
 -- cancel_run · run/cancel-run.ts
 -- Cancels a run, or asks its holder to.
 with l as materialized (
-  select id, state, pending, counts
+  select id, state, pending, counts, pausing,
+    epoch > 0
+      and state <> 'quarantined'
+      and (select cleans_up from "holdfast".claim_groups g where g.id = claim_group) is true as cleans_up
   from "holdfast".runs
   where id = $1
   for no key update
@@ -398,6 +401,7 @@ cancelled as (
     and l.state <> 'running'
     and l.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
     and l.counts = false
+    and not l.cleans_up
     and not (
       l.pending > 0
         and l.state <> 'blocked'
@@ -432,7 +436,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -442,9 +450,10 @@ notified as (
   on conflict do nothing
   returning run_id
 )
-select l.state, l.pending, l.counts, (select run_id from requested) as requested,
-  (select run_id from notified) as notified, (select run_id from cancelled where limited) as left_line,
-  exists (select from cancelled) as cancelled, null::jsonb as ready
+select l.state, l.pending, l.counts, l.cleans_up and (l.pausing or l.state = 'paused') as paused,
+  (select run_id from requested) as requested, (select run_id from notified) as notified,
+  (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
+  null::jsonb as ready
 from l;
 
 -- cancel_task · run/cancel-run.ts
@@ -470,7 +479,10 @@ turn as materialized (
   for no key update
 ),
 l as materialized (
-  select id, state, pending, counts
+  select id, state, pending, counts, pausing,
+    epoch > 0
+      and state <> 'quarantined'
+      and (select cleans_up from "holdfast".claim_groups g where g.id = claim_group) is true as cleans_up
   from "holdfast".runs
   where id = $1 and (select count(*) from turn) >= 0
   for no key update skip locked
@@ -484,6 +496,7 @@ cancelled as (
     and l.state <> 'running'
     and l.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
     and l.counts = true
+    and not l.cleans_up
     and not (
       l.pending > 0
         and l.state <> 'blocked'
@@ -518,7 +531,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -558,9 +575,9 @@ up as (
   where r.id = u.id
   returning r.id, r.claim_group, r.state
 )
-select l.state, l.pending, l.counts, (select run_id from requested) as requested,
-  (select run_id from notified) as notified, (select run_id from cancelled where limited) as left_line,
-  exists (select from cancelled) as cancelled,
+select l.state, l.pending, l.counts, l.cleans_up and (l.pausing or l.state = 'paused') as paused,
+  (select run_id from requested) as requested, (select run_id from notified) as notified,
+  (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
   (
     select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))
     from up
@@ -635,7 +652,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -1450,7 +1471,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -1624,7 +1649,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -1843,7 +1872,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -2101,7 +2134,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -2680,11 +2717,11 @@ limit $4;
 -- declare_programs · limit/program-limits.ts
 -- Declares limits and recovery policy of a node's programs, and reports conflicts.
 with d as materialized (
-  select d.id, d.limits, d.recovery, n.incarnation, n.identity, n.started_at
+  select d.id, d.limits, d.recovery, d.cleans_up, n.incarnation, n.identity, n.started_at
   from "holdfast".nodes n,
     unnest(
-      (select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[])
-    ) as d(id, env, limits, recovery)
+      (select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[]), (select $6::bool[])
+    ) as d(id, env, limits, recovery, cleans_up)
   where d.env = n.env
     and n.incarnation = $1::uuid
     and n.stopped_at is null
@@ -2722,7 +2759,7 @@ l as materialized (
   select g.id
   from d
   join "holdfast".claim_groups g on g.id = d.id
-  where (g.limits, g.recovery) is distinct from (d.limits, d.recovery)
+  where (g.limits, g.recovery, g.cleans_up) is distinct from (d.limits, d.recovery, d.cleans_up)
     and (
       g.declared_by is null
         or (g.declared_start, g.declared_by) <= (d.started_at, d.incarnation)
@@ -2746,7 +2783,11 @@ l as materialized (
 ),
 changed as (
   update "holdfast".claim_groups g
-  set limits = d.limits, recovery = d.recovery, declared_by = d.incarnation, declared_start = d.started_at
+  set limits = d.limits,
+    recovery = d.recovery,
+    cleans_up = d.cleans_up,
+    declared_by = d.incarnation,
+    declared_start = d.started_at
   from d
   where g.id = d.id and g.id = any (array (select id from l))
   returning g.id
@@ -3007,7 +3048,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -3167,7 +3212,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -6687,7 +6736,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -7002,7 +7055,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -7351,7 +7408,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null
@@ -7760,7 +7821,11 @@ closed as (
 ),
 notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
-  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
+  select e.parent_id,
+    'child:' || e.run_id || coalesce(
+      (select ':' || c.generation from "holdfast".runs c where c.id = e.run_id and c.generation > 0), ''
+    ),
+    e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
   cross join lateral (select state from "holdfast".runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null

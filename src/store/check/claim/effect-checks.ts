@@ -22,7 +22,7 @@ const checkEntry = v.shape<AppendEffect["entry"]>("entry", {
 const FIELDS: EffectFields = {
   append: { entry: checkEntry },
   take: { messageKey: v.checkText, messageId: v.optional(v.checkUuid) },
-  enqueue: { name: v.checkText, run: checkRun },
+  enqueue: { name: v.checkText, run: checkRun, call: v.optional(v.checkText) },
   complete: { output: v.checkPayload },
   fail: { as: v.among(ENDS), reason: v.checkPayload },
   retry: { delayMs: v.checkDelay, error: v.checkPayload },

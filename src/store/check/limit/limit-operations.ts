@@ -16,13 +16,14 @@ const checkPrograms = v.listOf(
     group: checkGroup,
     limits: v.listOf("limits", () => null),
     recovery: v.optional(v.among(RECOVERIES)),
+    cleansUp: v.optional(v.checkBoolean),
   }),
 );
 
 export const LIMIT_OPERATIONS = {
   declare: {
     ...CHANGES,
-    changes: "limits and recovery of programs",
+    changes: "limits, recovery and clean-up of programs",
     check: (incarnation, programs) => v.checkUuid("incarnation", incarnation) ?? checkPrograms("programs", programs),
   },
   limitsOf: { ...READS, check: (group) => checkGroup("group", group) },

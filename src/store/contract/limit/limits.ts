@@ -12,6 +12,8 @@ export interface DeclaredProgram {
   readonly group: RunGroup;
   readonly limits: readonly LimitRule[];
   readonly recovery?: Recovery;
+  /** Its code cleans up after a cancel: a run that has begun is cancelled by a node, not by the store. Default false. */
+  readonly cleansUp?: boolean;
 }
 
 /** Two nodes that take runs of one group have made different declarations. */

@@ -19,21 +19,23 @@ export function declarePrograms(
 ): readonly DeclarationConflict[] {
   const me = tables.nodes.get(incarnation);
   if (programs.length === 0 || !me || me.stoppedAtUs !== null) return [];
-  const mine = programs.flatMap(({ group, limits, recovery = "resume" }) => {
+  const mine = programs.flatMap(({ group, limits, recovery = "resume", cleansUp = false }) => {
     const id = tables.groups.idOf(group);
-    const declared = { limits, recovery, by: incarnation, startedAtUs: me.startedAtUs };
+    const declared = { limits, recovery, cleansUp, by: incarnation, startedAtUs: me.startedAtUs };
     const isEngineError = group.env === me.env && me.claims.includes(id) && me.serves.includes(id);
     return isEngineError ? [{ id, group, declared }] : [];
   });
   me.declared = new Map(mine.map(({ id, declared }) => [id, declaredText(declared)]));
   return mine.flatMap(({ id, group, declared }): DeclarationConflict[] => {
+    const { cleansUp } = declared;
     const was = tables.groups.declaredFor(id);
-    if (was && declaredText(was) === declaredText(declared)) return [];
+    const isSame = was && declaredText(was) === declaredText(declared);
+    if (isSame && was.cleansUp === cleansUp) return [];
     const declarer = was ? tables.nodes.get(was.by) : undefined;
     const stands = declarer !== undefined && takesFrom(tables, declarer, id);
     const isNewer = !was || compareStart(was, declared) <= 0 || (declarer !== undefined && !stands);
     if (isNewer) tables.groups.declare(id, declared);
-    if (!was || (isNewer && (!stands || declarer === me))) return [];
+    if (!was || isSame || (isNewer && (!stands || declarer === me))) return [];
     const other = declarer?.identity ?? was.by;
     const of = (["limits", "recovery"] as const).filter(
       (field) => JSON.stringify(was[field]) !== JSON.stringify(declared[field]),

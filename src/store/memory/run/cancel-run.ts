@@ -10,6 +10,7 @@ import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { hasTasks, taskTree } from "../task/task-tree.js";
 import { type Ended, endRun, settleEnds } from "./end-run.js";
+import { resumeRun } from "./pause-run.js";
 
 export interface Canceller {
   readonly by: string;
@@ -23,6 +24,7 @@ export function cancelRun(tables: Tables, runId: string, who: Canceller): Cancel
   if (row.state === "cancelled") return { outcome: "cancelled" };
   if (isEnded(row.state)) return { outcome: "ended", state: row.state };
   if (cancelOne(tables, row, who)) return { outcome: "cancelled" };
+  if (cleansUp(tables, row) && (row.pausing || row.state === "paused")) resumeRun(tables, runId, who.by);
   if (row.pending === 0) return { outcome: "requested" };
   const running = cancelTasks(tables, runId, who);
   return running === 0 && row.state !== "running" && cancelOne(tables, row, who)
@@ -50,12 +52,17 @@ export function cancelTasks(tables: Tables, runId: string, who: Canceller): numb
 function cancelOne(tables: Tables, row: RunRow, who: Canceller): boolean {
   const nowUs = tables.nowUs();
   const waits = row.pending > 0 && row.state !== "blocked" && hasTasks(tables, row);
-  if (row.state === "running" || waits) {
+  if (row.state === "running" || waits || cleansUp(tables, row)) {
     request(tables, row, who, nowUs);
     return false;
   }
   settleEnds(tables, [end(tables, row, who, nowUs)], nowUs);
   return true;
+}
+
+/** It has begun, and its code cleans up: a node claims it and runs that code. */
+function cleansUp(tables: Tables, { epoch, state, groupId }: RunRow): boolean {
+  return epoch > 0 && state !== "quarantined" && tables.groups.cleansUp(groupId);
 }
 
 function end(tables: Tables, row: RunRow, who: Canceller, nowUs: number): Ended {

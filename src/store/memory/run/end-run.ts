@@ -33,10 +33,10 @@ export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: numbe
   const counted = ended.filter((one) => one.counted).map(({ row }) => row);
   countDown(tables, counted, nowUs, over);
   for (const { row, counted } of ended) {
-    const { id, parentId, state } = row;
+    const { id, parentId, state, generation } = row;
     const parent = parentId === null ? undefined : tables.runs.get(parentId);
     if (!parent || isEnded(parent.state) || (counted && !TROUBLE.includes(state))) continue;
-    const key = `child:${id}`;
+    const key = generation === 0 ? `child:${id}` : `child:${id}:${generation}`;
     if (findMessage(tables, parent.id, key)) continue;
     const news = {
       runId: parent.id,

@@ -9,6 +9,7 @@ import { joinKey } from "../table/names.js";
 export interface Declared {
   readonly limits: readonly LimitRule[];
   readonly recovery: Recovery;
+  readonly cleansUp: boolean;
   readonly by: string;
   readonly startedAtUs: number;
 }
@@ -43,6 +44,10 @@ export class GroupTable {
 
   recoveryOf(id: number): Recovery | null {
     return this.#declared.get(id)?.recovery ?? null;
+  }
+
+  cleansUp(id: number): boolean {
+    return this.#declared.get(id)?.cleansUp === true;
   }
 
   limitsOf(group: RunGroup): readonly LimitRule[] {

@@ -5,14 +5,14 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
-import { int, rowset, text } from "../connection/rowset.js";
+import { bool, int, rowset, text } from "../connection/rowset.js";
 import { isSilent } from "../node/presence-sql.js";
 import type { Groups } from "../run/groups.js";
 
 /** A digest of what was declared, of a row with `limits` and `recovery`. */
 export const declaredDigest = (row: string) => `md5(${row}.limits || ' ' || ${row}.recovery)`;
 
-const OTHERWISE = "(g.limits, g.recovery) is distinct from (d.limits, d.recovery)";
+const OTHERWISE = "(g.limits, g.recovery, g.cleans_up) is distinct from (d.limits, d.recovery, d.cleans_up)";
 /** Node `n` lives and takes runs of the group: its declaration applies. One that was busy for a moment is not gone. */
 const stands = (now: string) => `(n.stopped_at is null and (${isSilent(now)}) is not true and g.id = any(n.claims))`;
 
@@ -21,6 +21,7 @@ const DECLARED = rowset<DeclaredProgram & { readonly groupId: number }>()({
   env: text(({ group }) => group.env),
   limits: text(({ limits }) => JSON.stringify(limits)),
   recovery: text(({ recovery = "resume" }) => recovery),
+  cleans_up: bool(({ cleansUp = false }) => cleansUp),
 });
 const declared = DECLARED.from(2);
 
@@ -34,7 +35,7 @@ export const declarePrograms = statement(
   "Declares limits and recovery policy of a node's programs, and reports conflicts.",
   ({ schema: s, now }: Dialect) => `
 with d as materialized (
-  select d.id, d.limits, d.recovery, n.incarnation, n.identity, n.started_at
+  select d.id, d.limits, d.recovery, d.cleans_up, n.incarnation, n.identity, n.started_at
   from ${s}.nodes n, ${declared.as("d")}
   where d.env = n.env and n.incarnation = $1::uuid and n.stopped_at is null and d.id = any(n.claims) and d.id = any(n.serves)
 ), noted as (
@@ -45,7 +46,7 @@ with d as materialized (
   select d.id, d.identity, g.limits <> d.limits as of_limits, g.recovery <> d.recovery as of_recovery,
     coalesce(n.identity, g.declared_by::text) as declarer, n.incarnation <> d.incarnation and ${stands(now)} as stands
   from d join ${s}.claim_groups g on g.id = d.id left join ${s}.nodes n on n.incarnation = g.declared_by
-  where ${OTHERWISE}
+  where (g.limits, g.recovery) is distinct from (d.limits, d.recovery)
 ), l as materialized (
   select g.id from d join ${s}.claim_groups g on g.id = d.id
   where ${OTHERWISE} and (g.declared_by is null or (g.declared_start, g.declared_by) <= (d.started_at, d.incarnation)
@@ -53,7 +54,7 @@ with d as materialized (
   order by g.id for no key update of g
 ), changed as (
   update ${s}.claim_groups g
-  set limits = d.limits, recovery = d.recovery, declared_by = d.incarnation, declared_start = d.started_at
+  set limits = d.limits, recovery = d.recovery, cleans_up = d.cleans_up, declared_by = d.incarnation, declared_start = d.started_at
   from d where g.id = d.id and g.id = any(array(select id from l))
   returning g.id
 )

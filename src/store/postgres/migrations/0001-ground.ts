@@ -58,7 +58,9 @@ create table ${s}.claim_groups (
   limits   text not null default '[]',
   -- What happens to its runs when their holder died; NULL: no node has declared it.
   recovery text check (recovery in ('resume', 'restart', 'fail')),
-  -- The node that declared both, and when it started: one that started earlier does not change them while it lives.
+  -- Whether its code cleans up after a cancel: a run that has begun is then cancelled by a node.
+  cleans_up boolean not null default false,
+  -- The node that declared these, and when it started: one that started earlier does not change them while it lives.
   declared_by    uuid,
   declared_start timestamptz,
   unique (env, stack, queue, program, version)

@@ -13,6 +13,7 @@ import { announceReady, countDown, READY, type Ready, TURN, takeTurn } from "../
 import { taskTree } from "../task/task-tree.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
+import { pauses } from "./pause-run.js";
 
 const into = ({ schema: s }: Dialect) =>
   `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
@@ -21,18 +22,20 @@ const into = ({ schema: s }: Dialect) =>
  * The locked row (`l`) decides, not the row in the statement's snapshot: a reclaim that committed while this statement waited for
  * the lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
  * A task is taken in its turn, without waiting for it: one that is locked is answered by no row.
+ * A run that has begun, and whose code cleans up, is only asked: a node claims it and runs that code.
  */
 function cancelOne(d: Dialect, task: boolean): string {
   const { schema: s, now } = d;
   return `
 with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
-  select id, state, pending, counts from ${s}.runs
-  where id = $1${task ? ` and ${TURN}` : ""} for no key update${task ? " skip locked" : ""}
+  select id, state, pending, counts, pausing, epoch > 0 and state <> 'quarantined' and (
+    select cleans_up from ${s}.claim_groups g where g.id = claim_group) is true as cleans_up
+  from ${s}.runs where id = $1${task ? ` and ${TURN}` : ""} for no key update${task ? " skip locked" : ""}
 ), t as materialized (select ${now} as now
 ), cancelled as (
   update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now, counts = false
   from l, t
-  where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and l.counts = ${task}
+  where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and l.counts = ${task} and not l.cleans_up
     and not (l.pending > 0 and l.state <> 'blocked' and exists (
       select from ${s}.journal j where j.run_id = l.id and j.kind = 'task' and j.seq > r.base_seq))
   returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
@@ -47,7 +50,7 @@ with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
   returning run_id
 ), ended as (select run_id, parent_id, state, ${task} as counted from cancelled
 ), ${endNotices(d)}${task ? `, ${countDown(d)}` : ""}
-select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from notified) as notified,
+select l.state, l.pending, l.counts, l.cleans_up and (l.pausing or l.state = 'paused') as paused, (select run_id from requested) as requested, (select run_id from notified) as notified,
   (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
   ${task ? READY : "null::jsonb"} as ready
 from l`;
@@ -101,6 +104,8 @@ interface Row {
   state: RunState;
   pending: number;
   counts: boolean;
+  /** It is paused, and has to clean up. */
+  paused: boolean;
   requested: string | null;
   notified: string | null;
   /** It had limits: another run may take its place. */
@@ -138,6 +143,7 @@ async function cancel(db: Database, runId: string, request: Request): Promise<Ca
   if (isEnded(row.state) && row.state !== "cancelled")
     return { outcome: "ended", state: row.state satisfies EndedState };
   if (row.state === "cancelled" || row.cancelled) return { outcome: "cancelled" };
+  if (row.paused) await pauses.resume(db, runId, request);
   if (row.pending === 0) return { outcome: "requested" };
   // It waits for its tasks. When none of them runs, it can be cancelled like any other.
   const running = await cancelTasksOf(db, runId, request);

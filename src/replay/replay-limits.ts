@@ -1,0 +1,27 @@
+// What bounds the execution of a function, and the error of what is still running when its run has ended.
+
+import { HoldfastError } from "../kernel/error.js";
+
+export interface ReplayLimits {
+  /** From the start of the generation, or from the operator's retry. */
+  readonly timeoutMs: number | null;
+  /** Count from here instead, on the database's clock. */
+  readonly since?: number;
+  /** The function is tried again as a whole: what it throws counts, even if the journal has more. */
+  readonly retried?: boolean;
+  /** Only working time counts: a waiting run is not woken for its timeout. */
+  readonly atWork?: boolean;
+  /** How long the function may clean up after a cancel or its timeout. Not given: the run ends at once. */
+  readonly cleanupMs?: number;
+  /** The most entries of one generation. */
+  readonly historyLimit: number;
+}
+
+/** Abort reason for steps still running when their run has ended. */
+export class RunOver extends HoldfastError {
+  readonly code = "RUN_OVER";
+
+  constructor(runId: string) {
+    super(`Run ${runId} has ended; the result of this step is no longer needed.`);
+  }
+}
