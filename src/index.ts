@@ -1,6 +1,7 @@
 // Exports of `holdfast`: nodes, clients, workflows, triggers, and the errors that most programs handle.
 // Each other program kind, leases, timeouts, stores and test tools have a subpath of their own: `holdfast/dag`, `holdfast/lease` …
 
+export type { Backfill, BackfillOptions, BackfillProgress } from "./client/backfill.js";
 export type { Cancelled, Paused, Requested } from "./client/ask-to-stop.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export type {
@@ -42,6 +43,7 @@ export {
   DecisionConflict,
   type DecisionOptions,
   ResultTimeout,
+  type RetryRunOptions,
   RunCancelled,
   RunEnded,
   RunFailed,
@@ -51,6 +53,7 @@ export {
   type SendOptions,
   type SignalOptions,
 } from "./client/run-handle.js";
+export type { TaskState, TaskStatus } from "./client/run-tasks.js";
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";

@@ -19,6 +19,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
+import { type Backfill, type BackfillOptions, startBackfill } from "./backfill.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
 import { GraphRuns } from "./graph-runs.js";
@@ -105,6 +106,15 @@ export interface Client<Programs extends Listed> {
     payload: NoInfer<Payload>,
     options?: EmitOptions,
   ): Promise<Emitted>;
+  /** One run for each interval of a range, a bounded number at a time. The same call again continues it. */
+  backfill<Name extends NameIn<Programs>>(
+    name: Name,
+    options: BackfillOptions<InputOf<Named<Programs, Name>>> & ByName,
+  ): Promise<Backfill>;
+  backfill<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    options: BackfillOptions<In>,
+  ): Promise<Backfill>;
   run<Out = unknown>(id: string): RunHandle<Out>;
   /** Runs that failed for good. */
   readonly dead: DeadLetters;
@@ -155,6 +165,8 @@ export function createClient<Programs extends Listed = readonly []>(
       items: readonly StartItem<unknown>[],
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
+    backfill: async (program: string | Startable, options: BackfillOptions<unknown> & ByName) =>
+      startBackfill(await startable(runs, program, options), options, { runs, store, world }),
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(place),
     queues: queuesOf(store, inEnv, "client"),

@@ -9,7 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import { type Per, perOf, programScope } from "../kernel/per.js";
-import type { NewKey, NewRun } from "../kernel/run/new-run.js";
+import type { NewKey, NewLimit, NewRun } from "../kernel/run/new-run.js";
 import { parseInput } from "../program/parse-input.js";
 import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/run/runs.js";
@@ -93,8 +93,9 @@ export class Runs {
     program: Startable,
     items: readonly StartItem<unknown>[],
     tx?: Transaction,
+    limits: readonly NewLimit[] = [],
   ): Promise<StartOutcome<Out>[]> {
-    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item)));
+    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item, limits)));
     const good = made.filter((run): run is NewRun => !(run instanceof HoldfastError));
     const answers = good.length === 0 ? [] : await this.#insert(good, tx);
     const answered = new Map(good.map((run, i) => [run, answers[i]!]));
@@ -159,9 +160,15 @@ export class Runs {
     return answers;
   }
 
-  async #tryNewRun(program: Startable, item: StartItem<unknown>): Promise<NewRun | HoldfastError> {
+  /** `limits`: of this call, before those of the program, which are wider. */
+  async #tryNewRun(
+    program: Startable,
+    item: StartItem<unknown>,
+    limits: readonly NewLimit[],
+  ): Promise<NewRun | HoldfastError> {
     try {
-      return this.#stamped(this.newRun(program, await parseInput(program, item.input), item));
+      const run = this.#stamped(this.newRun(program, await parseInput(program, item.input), item));
+      return limits.length > 0 ? { ...run, limits: [...limits, ...(run.limits ?? [])] } : run;
     } catch (error) {
       if (error instanceof HoldfastError) return error;
       throw error;

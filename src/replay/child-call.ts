@@ -1,6 +1,9 @@
 // A child run: started in the parent's own commit; its result is read and recorded when its end is reported.
 
+import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { readResult } from "../kernel/codec/result-reference.js";
+import { encodeError } from "../kernel/codec/stored-error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
@@ -63,8 +66,22 @@ export class ChildCall extends RecordedCall<ChildCallOptions> {
   async #record(state: string): Promise<void> {
     const { replay, codecs } = this.options;
     const ending = await replay.session.endOf(this.#childId!, state);
-    const payload = codecs.encode({ state, value: ending ? codecs.decode(ending) : undefined });
-    this.end(await this.write("child", payload));
+    const ends = async (ids: readonly string[]) => {
+      const peeked = await replay.session.peek(ids.map((runId) => ({ runId, what: "end" })));
+      return peeked.map((one) => one?.entry?.payload ?? null);
+    };
+    const value = ending ? await readResult(ending, codecs, ends) : undefined;
+    this.end(await this.write("child", this.#encode(state, value)));
+  }
+
+  /** The result of a DAG may be larger than an entry: its parent gets an error, and reads it from the child's run. */
+  #encode(state: string, value: unknown): Payload {
+    const { codecs } = this.options;
+    try {
+      return codecs.encode({ state, value }, `result of ${this.title}`);
+    } catch (error) {
+      return codecs.encode({ state: "failed", value: encodeError(error) });
+    }
   }
 }
 

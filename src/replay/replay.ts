@@ -338,6 +338,14 @@ export class Replay {
     }
   }
 
+  /** After a timeout: until nothing of the function works in this process any more, the claim is lost or the node's grace has passed. */
+  async untilQuiet(): Promise<void> {
+    while (!this.session.workSignal.aborted && (this.#busy() || this.#awaitsOutside()))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
   #untilChange(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
