@@ -267,4 +267,72 @@ export const dags: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/dag/operate.test.ts" }],
   },
+  {
+    name: "a task behind a failure counts as skipped by its own rule",
+    breaks: "noneFailed() is false behind a failure",
+    edits: [
+      {
+        file: "src/dag/run-task.ts",
+        find: "causes.length > 0 ? {",
+        put: "causes.length < 0 ? {",
+      },
+    ],
+    killedBy: [{ file: "test/dag/retry-tasks.test.ts", test: "down the line" }],
+  },
+  {
+    name: "a retry leaves what succeeded behind a failure",
+    breaks: "a retried DAG has no result that was made from a failure",
+    edits: [
+      {
+        file: "src/store/postgres/task/retry-tasks.ts",
+        find: "($5::bool or l.state = 'skipped')",
+        put: "l.state = 'skipped'",
+      },
+    ],
+    killedBy: [CONFORMANCE, { file: "test/dag/retry-tasks.test.ts", test: "saw the failure" }],
+  },
+  {
+    name: "a task behind a retried one continues with the steps it recorded for the old results",
+    breaks: "S6: a step has one result per generation",
+    edits: [
+      {
+        file: "src/store/postgres/task/retry-tasks.ts",
+        find: "base_seq = case when u.fresh then r.seq else r.base_seq end",
+        put: "base_seq = r.base_seq",
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "a retry opens a need of a task that works",
+    breaks: "S13",
+    edits: [
+      { file: "src/store/postgres/task/retry-tasks.ts", find: " and l.id not in (select id from above)", put: "" },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "an attempt begins while the one before ignores its abort",
+    breaks: "S2: one attempt of a task at a time",
+    edits: [{ file: "src/dag/run-task.ts", find: "&& !task.overlap) await", put: "&& !task.overlap && false) await" }],
+    killedBy: [{ file: "test/dag/flow.test.ts", test: "ignores its timeout" }],
+  },
+  {
+    name: "results that are too large together fail the run",
+    breaks: "S1: what was acknowledged stays",
+    edits: [
+      {
+        file: "src/dag/run-each.ts",
+        find: "    return referenceTo(runs());\n",
+        put: '    throw new PermanentError("too large");\n',
+      },
+    ],
+    killedBy: [{ file: "test/dag/retry-tasks.test.ts", test: "too large together" }],
+  },
+  {
+    name: "a backfill is not bounded",
+    breaks: "the limits of a start hold in the whole cluster",
+    edits: [{ file: "src/client/backfill.ts", find: "undefined, [slot])", put: "undefined, [])" }],
+    killedBy: [{ file: "test/dag/flow.test.ts", test: "a backfill" }],
+  },
 ];

@@ -2,6 +2,7 @@
 // Each other program kind, leases, timeouts, stores and test tools have a subpath of their own: `holdfast/dag`, `holdfast/lease` …
 
 export type { CancelOutcome, Paused, Requested } from "./client/ask-to-stop.js";
+export type { Backfill, BackfillOptions, BackfillProgress } from "./client/backfill.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export type {
   DeadFilter,
@@ -43,6 +44,7 @@ export {
   DecisionConflict,
   type DecisionOptions,
   ResultTimeout,
+  type RetryRunOptions,
   RunCancelled,
   RunEnded,
   RunFailed,
@@ -52,6 +54,7 @@ export {
   type SendOptions,
   type SignalOptions,
 } from "./client/run-handle.js";
+export type { TaskState, TaskStatus } from "./client/run-tasks.js";
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";

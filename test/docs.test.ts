@@ -16,6 +16,16 @@ const EXPECTED: Record<string, string> = {
     "[ 'stopped after 80 tokens' ]",
   ].join("\n"),
   "admin.ts": ["cancelled", "runs.cancel from waiting: wrong day", "FORBIDDEN"].join("\n"),
+  "backfill.ts": [
+    "0 extract etl::extract true",
+    "1 weekly etl::weekly false",
+    "2 report etl::report true",
+    "3 of 4 completed",
+    "extract failed",
+    "weekly upstream_failed extract",
+    "report upstream_failed extract",
+    "2026-01-02 2026-01-02: 2 rows",
+  ].join("\n"),
   "claim-and-commit.ts": "accepted lost",
   "definitions.ts": [
     "{ report: 'north-1: 42 degrees (1 of 3)' }",

@@ -1,5 +1,6 @@
 // Renders a run for people: facts, timeline, waits, unread messages.
 
+import type { TaskStatus } from "../client/run-tasks.js";
 import { isEnded } from "../kernel/run/run-state.js";
 import type { ClaimRecord } from "../store/contract/claim/claims.js";
 import type { Message } from "../store/contract/inbox/inbox.js";
@@ -9,7 +10,7 @@ import type { Call } from "./command.js";
 import type { PendingWait } from "./pending-waits.js";
 import { nameOf, type PastClaim, reclaimedText } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
-import { type ShownTask, taskCells } from "./run-tasks.js";
+import { taskCells } from "./run-tasks.js";
 import { type Colour, type Paint, STATE_COLOURS } from "./text/paint.js";
 import { payloadLine, wholePayload } from "./text/payload-text.js";
 import { isReason, reasonLine, wholeReason } from "./text/reason-text.js";
@@ -26,7 +27,7 @@ export interface Story {
   /** What the store knows about all claims. */
   readonly known: readonly ClaimRecord[];
   /** The tasks of a DAG or a fan-out. */
-  readonly tasks: readonly ShownTask[];
+  readonly tasks: readonly TaskStatus[];
   readonly around: Surroundings;
 }
 
@@ -47,7 +48,7 @@ export function storyLines(story: Story, call: Call): string[] {
       "Tasks",
       tasks.map((task) => taskCells(task, around, now)),
       call,
-      MOST_TASKS,
+      Math.max(MOST_TASKS, tasks.filter(({ error }) => error !== null).length),
     ),
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),

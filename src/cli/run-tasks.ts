@@ -1,8 +1,8 @@
 // The tasks of a run for `holdfast show`: state, holder, attempts, duration.
 
-import type { Holder } from "../store/contract/claim/claims.js";
+import { type TaskStatus, tasksOfRun } from "../client/run-tasks.js";
+import { codecs } from "../kernel/codec/codecs.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import { nameOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
@@ -11,26 +11,20 @@ import { STATE_COLOURS } from "./text/paint.js";
 import type { Cell } from "./text/table.js";
 import { span } from "./text/time-ago.js";
 
-export interface ShownTask {
-  readonly name: string;
-  readonly run: RunRecord;
-  /** Who holds the task, or held it last. */
-  readonly holder: Holder | null;
-}
-
-/** Only the first tasks of a fan-out of thousands are shown; the journal has all ids. */
+/** Only the first tasks of a fan-out of thousands are shown, failed ones first; the journal has all ids. */
 const MOST = 200;
 
-export async function tasksOf(store: Store, entries: readonly JournalEntry[]): Promise<readonly ShownTask[]> {
-  const started = entries.filter(({ kind }) => kind === "task").slice(0, MOST);
-  const tasks = started.map(async ({ name, key }) => {
-    const [run, [claim]] = await Promise.all([store.runs.get(key!), store.runs.claims(key!, { limit: 1 })]);
-    return run ? [{ name, run, holder: claim?.holder ?? null }] : [];
-  });
-  return (await Promise.all(tasks)).flat();
+const CODECS = codecs();
+
+export function tasksOf(store: Store, entries: readonly JournalEntry[]): Promise<readonly TaskStatus[]> {
+  return tasksOfRun(store, CODECS, entries, { limit: MOST, failedFirst: true });
 }
 
-export function taskCells({ name, run, holder }: ShownTask, around: Surroundings, now: number): Cell[] {
+export function taskCells(
+  { name, run, state, causes, owner: holder, error }: TaskStatus,
+  around: Surroundings,
+  now: number,
+): Cell[] {
   const took =
     run.endedAt === null
       ? ""
@@ -38,14 +32,37 @@ export function taskCells({ name, run, holder }: ShownTask, around: Surroundings
   const waits = run.pending > 0 ? `waits for ${run.pending}` : doing(run, around, now);
   return [
     name,
-    { text: run.state, colour: STATE_COLOURS[run.state] },
+    { text: state, colour: STATE_COLOURS[run.state] },
     run.endedAt === null ? waits : took,
     run.epoch === 0 ? "" : `${run.epoch} ${run.epoch === 1 ? "claim" : "claims"}`,
-    troubles(run).join(", "),
+    why({ run, causes, error }),
     run.id,
   ];
 }
 
-export function taskJson({ name, run, holder }: ShownTask): Readonly<Record<string, unknown>> {
-  return { name, ...runJson(run), holder: run.owner !== null && holder ? nameOf(holder) : null, lastHolder: holder };
+function why({ run, causes, error }: Pick<TaskStatus, "run" | "causes" | "error">): string {
+  const failed = causes.length > 0 ? [`${causes.join(", ")} failed`] : [];
+  const lines = [...troubles(run), ...failed, ...(error ? [`${error.name}: ${error.message}`] : [])];
+  return lines.join(", ");
+}
+
+export function taskJson({
+  name,
+  run,
+  state,
+  causes,
+  attempts,
+  owner,
+  error,
+}: TaskStatus): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    ...runJson(run),
+    state,
+    causes,
+    attempts,
+    error: error && { name: error.name, message: error.message, ...(error.code !== undefined && { code: error.code }) },
+    holder: run.owner !== null && owner ? nameOf(owner) : null,
+    lastHolder: owner,
+  };
 }

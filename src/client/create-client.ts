@@ -24,6 +24,7 @@ import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { type Approvals, approvalsIn } from "./approvals.js";
+import { type Backfill, type BackfillOptions, startBackfill } from "./backfill.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
 import { type FoundRuns, foundRuns } from "./found-runs.js";
@@ -119,6 +120,15 @@ export interface Client<Programs extends Listed> {
     payload: NoInfer<Payload>,
     options?: EmitOptions,
   ): Promise<Emitted>;
+  /** One run for each interval of a range, a bounded number at a time. The same call again continues it. */
+  backfill<Name extends NameIn<Programs>>(
+    name: Name,
+    options: BackfillOptions<InputOf<Named<Programs, Name>>> & ByName,
+  ): Promise<Backfill>;
+  backfill<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    options: BackfillOptions<In>,
+  ): Promise<Backfill>;
   run<Out = unknown>(id: string): RunHandle<Out>;
   /** The ends of all runs, from a cursor, as they happen in any process. */
   watch(options?: WatchEndsOptions): AsyncGenerator<EndEvent, void>;
@@ -187,6 +197,8 @@ export function createClient<Programs extends Listed = readonly []>(
       items: readonly StartItem<unknown>[],
       options: ByName & { readonly tx?: Transaction } = {},
     ) => runs.startMany(await startable(runs, program, options), items, options.tx),
+    backfill: async (program: string | Startable, options: BackfillOptions<unknown> & ByName) =>
+      startBackfill(await startable(runs, program, options), options, { runs, store, world }),
     run: (id: string) => runs.run(id),
     watch: (options?: WatchEndsOptions) => watchEnds(place, options),
     runs: foundRuns(inPlace, runs),

@@ -1,7 +1,9 @@
 // A handle on a run: read its state, wait for its result, signal or control it.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { readResult } from "../kernel/codec/result-reference.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { EndedState } from "../kernel/run/run-state.js";
@@ -9,6 +11,7 @@ import type { World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { Signal } from "../replay/signal.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
@@ -17,7 +20,7 @@ import { type Asked, askToCancel, askToPause, type CancelOutcome, type Paused } 
 import { lacksCapableNode, liveBuilds } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
-import { type TaskPage, tasksOf } from "./run-tasks.js";
+import { type TaskStatus, taskNamed, tasksOfRun } from "./run-tasks.js";
 import { type RunWatcher, runWatcher } from "./run-watcher.js";
 import { type WatchOptions, watchRun } from "./watch-run.js";
 
@@ -116,6 +119,18 @@ export interface RunStatus extends RunRecord {
   readonly liveBuilds: readonly string[];
 }
 
+export interface RetryRunOptions {
+  /** Who asks; recorded in the journal. Default: `"client"`. */
+  readonly by?: string;
+  /** The name of one task of a DAG. */
+  readonly task?: string;
+  /** With `task`: also all tasks that need it, and what needs those. */
+  readonly after?: boolean;
+}
+
+/** A DAG has at most 500; a fan-out may have more. */
+const MOST_TASKS = 1000;
+
 export interface SendOptions {
   /** Your own transaction: the message is sent when you commit. */
   readonly tx?: Transaction;
@@ -158,18 +173,6 @@ export class RunHandle<Out> {
     const entry = await this.#store.journal.lastSet(this.id, name);
     if (entry === null) await this.#record();
     return entry?.payload ? (this.#codecs.decode(entry.payload) as T) : undefined;
-  }
-
-  /** The tasks that a DAG's run started, by pages in the order of their starts. */
-  async tasks({
-    after = 0,
-    limit = 200,
-  }: {
-    readonly after?: number;
-    readonly limit?: number;
-  } = {}): Promise<TaskPage> {
-    await this.#record();
-    return tasksOf(this.#store, this.id, { after, limit });
   }
 
   /** Waits for the run's end, whichever node works on it; also while the run waits for a node whose code fits. */
@@ -244,11 +247,27 @@ export class RunHandle<Out> {
     return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
   }
 
-  /** Retries the run where it failed; for a DAG, only the tasks that did not succeed. */
-  async retry(options: { readonly by?: string } = {}): Promise<RetryAnswer> {
-    const { by = "client" } = options;
-    const [answer] = await this.#store.runs.retry([this.id], { by, callId: this.#world.token(), fromStart: false });
+  /**
+   * Retries the run where it failed; of a DAG, the tasks that did not succeed and all that saw it. With `task`, only that task
+   * of an ended DAG and what was skipped behind it, also when it succeeded; `after`: with all tasks behind it.
+   */
+  async retry(options: RetryRunOptions = {}): Promise<RetryAnswer> {
+    const { by = "client", task, after = false } = options;
+    const named = task === undefined ? {} : { tasks: [taskNamed(this.id, await this.#entries(), task)], after };
+    const call = { by, callId: this.#world.token(), fromStart: false, ...named };
+    const [answer] = await this.#store.runs.retry([this.id], call);
     return answer!;
+  }
+
+  /** The tasks of a DAG, or the items of a fan-out, in the order in which they were started. */
+  async tasks(options: { readonly limit?: number } = {}): Promise<readonly TaskStatus[]> {
+    return tasksOfRun(this.#store, this.#codecs, await this.#entries(), { limit: options.limit ?? MOST_TASKS });
+  }
+
+  async #entries(): Promise<readonly JournalEntry[]> {
+    const page = await this.#store.journal.read(this.id);
+    if (!page) throw new RunUnknown(this.id);
+    return page.entries;
   }
 
   async #record(): Promise<RunRecord> {
@@ -265,11 +284,16 @@ export class RunHandle<Out> {
     return answer!;
   }
 
+  async #ends(runIds: readonly string[]): Promise<readonly (Payload | null)[]> {
+    const peeked = await this.#store.journal.peek(runIds.map((runId) => ({ runId, what: "end" })));
+    return peeked.map((one) => one?.entry?.payload ?? null);
+  }
+
   async #resultOf({ state, seq, end }: RunGlance): Promise<Out> {
     // An ended run without its last entry: reading the journal throws the actual problem.
     const entry = end ?? (await this.#store.journal.read(this.id, { after: seq - 1 }))?.entries.at(-1);
     const payload = entry?.payload;
-    const value = payload ? this.#codecs.decode(payload) : undefined;
+    const value = payload ? await readResult(payload, this.#codecs, (ids) => this.#ends(ids)) : undefined;
     if (state === "completed") return value as Out;
     if (state === "cancelled") throw new RunCancelled(this.id);
     const stored = value as Partial<StoredError> | null | undefined;

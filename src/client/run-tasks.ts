@@ -1,43 +1,117 @@
-// The tasks of a run, in the order in which it started them.
+// The tasks of a DAG's run, or the items of a fan-out: their states, attempts, times and owners.
 
+import { outcomeOf } from "../dag/outcome.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { RecordedError } from "../kernel/codec/recorded-error.js";
+import { HoldfastError } from "../kernel/error.js";
+import { isEnded, type RunState } from "../kernel/run/run-state.js";
+import type { Holder } from "../store/contract/claim/claims.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
-export interface RunTask {
-  /** Of the entry that started it: the `after` of a further page. */
-  readonly seq: number;
-  /** Its name in the DAG. */
+/** `upstream_failed`: it did not run because of a failure above it; its run is `skipped`. */
+export type TaskState = RunState | "upstream_failed";
+
+export interface TaskStatus {
+  /** Its name in the DAG; of an item of a fan-out, its index. */
   readonly name: string;
   readonly runId: string;
-  /** Null: it was pruned. */
-  readonly run: RunRecord | null;
+  readonly state: TaskState;
+  /** With `upstream_failed`: the tasks that failed. */
+  readonly causes: readonly string[];
+  /** How often its function was begun since it was started or retried. */
+  readonly attempts: number;
+  /** When it became ready, or will be claimed next; ms since 1970. */
+  readonly readyAt: number;
+  readonly endedAt: number | null;
+  /** The node that holds it, or held it last. */
+  readonly owner: Holder | null;
+  /** What it failed with. */
+  readonly error: RecordedError | null;
+  readonly run: RunRecord;
 }
 
-export interface TaskPage {
-  readonly tasks: readonly RunTask[];
-  readonly next: number | null;
-}
+export class TaskMissing extends HoldfastError {
+  readonly code = "TASK_MISSING";
 
-const OUTLINE_PAGE = 500;
-
-/** Of the current generation. */
-export async function tasksOf(
-  store: Store,
-  runId: string,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<TaskPage> {
-  const started: Omit<RunTask, "run">[] = [];
-  let [place, end] = [after, false];
-  while (started.length <= limit && !end) {
-    const asked = { runId, limit: OUTLINE_PAGE, ...(place > 0 && { after: place }) };
-    const [outline] = await store.views.outline([asked]);
-    const entries = outline?.entries ?? [];
-    for (const { seq, name, key, kind } of entries) if (kind === "task" && key) started.push({ seq, name, runId: key });
-    end = entries.length === 0;
-    place = entries.at(-1)?.seq ?? place;
+  constructor(runId: string, task: string, names: readonly string[]) {
+    const known = names.length === 0 ? "It has started no tasks." : `Its tasks are ${names.slice(0, 50).join(", ")}.`;
+    super(`Run ${runId} has no task ${JSON.stringify(task)}. ${known}`);
   }
-  const shown = started.slice(0, limit);
-  const { runs } = await store.views.runs(shown.map((task) => task.runId));
-  const tasks = shown.map((task, i) => ({ ...task, run: runs[i] ?? null }));
-  return { tasks, next: started.length > limit ? shown.at(-1)!.seq : null };
+}
+
+/** The most tasks that are read at once. */
+const PAGE = 25;
+/** What troubles people most comes first. */
+const FIRST: readonly TaskState[] = ["failed", "dead", "quarantined", "cancelled", "upstream_failed"];
+const NOT_BEGUN: readonly RunState[] = ["blocked", "held", "waiting", "skipped", "cancelled"];
+
+/** In the order in which they were started; with `failedFirst`, troubled ones before all others. */
+export async function tasksOfRun(
+  store: Store,
+  codecs: Codecs,
+  entries: readonly JournalEntry[],
+  { limit, failedFirst = false }: { readonly limit: number; readonly failedFirst?: boolean },
+): Promise<readonly TaskStatus[]> {
+  const started = entries.filter(({ kind }) => kind === "task").map(({ name, key }) => ({ name, runId: key! }));
+  const states = failedFirst ? await statesOf(store, started) : [];
+  const rank = (i: number) => (FIRST.includes(states[i]!) ? FIRST.indexOf(states[i]!) : FIRST.length);
+  const inOrder = failedFirst ? started.map((one, i) => ({ one, i })).sort((a, b) => rank(a.i) - rank(b.i)) : [];
+  const chosen = (failedFirst ? inOrder.map(({ one }) => one) : started).slice(0, limit);
+  const tasks: TaskStatus[] = [];
+  for (let from = 0; from < chosen.length; from += PAGE) {
+    const page = chosen.slice(from, from + PAGE);
+    tasks.push(...(await Promise.all(page.map((one) => statusOf(store, codecs, one)))).flat());
+  }
+  return tasks;
+}
+
+interface StartedTask {
+  readonly name: string;
+  readonly runId: string;
+}
+
+async function statesOf(store: Store, started: readonly StartedTask[]): Promise<readonly TaskState[]> {
+  const glances = await store.runs.glance(started.map(({ runId }) => runId));
+  return glances.map((glance) => glance?.state ?? "completed");
+}
+
+/** A pruned task is left out. */
+async function statusOf(store: Store, codecs: Codecs, { name, runId }: StartedTask): Promise<TaskStatus[]> {
+  const [run, [claim], [end]] = await Promise.all([
+    store.runs.get(runId),
+    store.runs.claims(runId, { limit: 1 }),
+    store.journal.peek([{ runId, what: "end" }]),
+  ]);
+  if (!run) return [];
+  const outcome = end?.entry && run.state !== "completed" ? outcomeOf(end, codecs) : null;
+  const causes = outcome?.state === "upstream_failed" ? outcome.causes : [];
+  return [
+    {
+      name,
+      runId,
+      state: outcome?.state === "upstream_failed" ? "upstream_failed" : run.state,
+      causes,
+      attempts: NOT_BEGUN.includes(run.state) ? run.failures : run.failures + 1,
+      readyAt: run.availableAt,
+      endedAt: isEnded(run.state) ? run.endedAt : null,
+      owner: claim?.holder ?? null,
+      error: outcome?.state === "failed" ? outcome.error : null,
+      run,
+    },
+  ];
+}
+
+/** The run of the task with this name. */
+export function taskNamed(runId: string, entries: readonly JournalEntry[], task: string): string {
+  const started = entries.filter(({ kind }) => kind === "task");
+  const found = started.find(({ name }) => name === task);
+  if (!found)
+    throw new TaskMissing(
+      runId,
+      task,
+      started.map(({ name }) => name),
+    );
+  return found.key!;
 }

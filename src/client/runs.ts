@@ -9,9 +9,9 @@ import { toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
-import { perOf, programScope } from "../kernel/per.js";
+import { type Per, perOf, programScope } from "../kernel/per.js";
 import { attributesOf } from "../kernel/run/attribute.js";
-import type { NewKey, NewRun } from "../kernel/run/new-run.js";
+import type { NewKey, NewLimit, NewRun } from "../kernel/run/new-run.js";
 import { parseInput } from "../program/parse-input.js";
 import type { StartOptions } from "../program/start-options.js";
 import type { Startable } from "../program/startable.js";
@@ -90,16 +90,18 @@ export class Runs {
     program: Startable,
     items: readonly StartItem<unknown>[],
     tx?: Transaction,
+    limits: readonly NewLimit[] = [],
   ): Promise<StartOutcome<Out>[]> {
-    return this.#traced(program, () => this.#startMany<Out>(program, items, tx));
+    return this.#traced(program, () => this.#startMany<Out>(program, items, tx, limits));
   }
 
   async #startMany<Out>(
     program: Startable,
     items: readonly StartItem<unknown>[],
     tx: Transaction | undefined,
+    limits: readonly NewLimit[],
   ): Promise<StartOutcome<Out>[]> {
-    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item)));
+    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item, limits)));
     const good = made.filter((run): run is NewRun => !(run instanceof HoldfastError));
     const answers = good.length === 0 ? [] : await this.#insert(good, tx);
     const answered = new Map(good.map((run, i) => [run, answers[i]!]));
@@ -166,9 +168,15 @@ export class Runs {
     return answers;
   }
 
-  async #tryNewRun(program: Startable, item: StartItem<unknown>): Promise<NewRun | HoldfastError> {
+  /** `limits`: of this call, before those of the program, which are wider. */
+  async #tryNewRun(
+    program: Startable,
+    item: StartItem<unknown>,
+    limits: readonly NewLimit[],
+  ): Promise<NewRun | HoldfastError> {
     try {
-      return this.#stamped(this.newRun(program, await parseInput(program, item.input), item));
+      const run = this.#stamped(this.newRun(program, await parseInput(program, item.input), item));
+      return limits.length > 0 ? { ...run, limits: [...limits, ...(run.limits ?? [])] } : run;
     } catch (error) {
       if (error instanceof HoldfastError) return error;
       throw error;

@@ -1,6 +1,7 @@
 // The type of a DAG: what a node registers, and what its run and its tasks refer to.
 
 import type { Definition } from "../program/definition.js";
+import type { PlannedTask } from "./plan-dag.js";
 import type { Shape } from "./shape.js";
 import type { TasksByName } from "./task.js";
 
@@ -11,7 +12,10 @@ export interface Dag<Name extends string, In, Out, Parsed = In> extends Definiti
   readonly onFailure: "finish" | "cancel";
   /** The tasks whose results form the DAG's result; null: all. */
   readonly result: readonly string[] | null;
+  /** As a flow chart for Markdown. */
   toMermaid(): string;
+  /** What a run with this input would do, if everything that runs succeeds. */
+  plan(input: In): readonly PlannedTask[];
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any DAG, whatever it takes and answers

@@ -14,6 +14,7 @@ import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
 import type { AnyDag, Dag } from "./dag-definition.js";
 import { DagInvalid } from "./error.js";
+import { planDag } from "./plan-dag.js";
 import { runDag } from "./run-dag.js";
 import { runEach } from "./run-each.js";
 import { runTask, type TaskStart } from "./run-task.js";
@@ -111,6 +112,7 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     toMermaid: () => toMermaid(tasks),
+    plan: (input: unknown) => planDag(name, tasks, shape, input),
     serve: (environment) => programsOf(made, environment),
   };
   return made;
@@ -156,7 +158,7 @@ function taskProgram(
     if (item) await runTask(task, made, environment, session);
     else await runEach(task, { ...program, task: made }, environment, session);
   };
-  return { ...program, kind: "task", limits: [], breaker: null, execute };
+  return { ...program, kind: "task", limits: made.limits, breaker: null, execute };
 }
 
 /** The fan-out and its items share one program name; the input distinguishes them. */

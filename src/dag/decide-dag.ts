@@ -27,8 +27,10 @@ export function decideDag({ tasks, cancelled, overdue, onFailure }: DagFacts): D
   if (tasks.some(({ outcome }) => outcome === null)) {
     if (cancelled) return { kind: "cancelTasks", because: "the DAG was cancelled" };
     if (overdue) return { kind: "cancelTasks", because: "the DAG timed out" };
-    const fast = onFailure === "cancel" && failed.length > 0;
-    return fast ? { kind: "cancelTasks", because: `${failed[0]!.name} failed` } : { kind: "wait" };
+    // A task that failed before the retry of another one is no reason to cancel that.
+    const news = failed.filter(({ beforeRetry }) => !beforeRetry);
+    const fast = onFailure === "cancel" && news.length > 0;
+    return fast ? { kind: "cancelTasks", because: `${news[0]!.name} failed` } : { kind: "wait" };
   }
   if (cancelled) return { kind: "cancelled" };
   if (failed.length === 0) return { kind: "completed" };

@@ -1,6 +1,9 @@
 // Errors of DAG definitions and of DAG runs.
 
-import type { StoredError } from "../kernel/codec/recorded-error.js";
+import type { Coder } from "../kernel/codec/codec.js";
+import type { RecordedError, StoredError } from "../kernel/codec/recorded-error.js";
+import { encodeError, storeError } from "../kernel/codec/stored-error.js";
+import { cutText } from "../kernel/cut-text.js";
 import { HoldfastError } from "../kernel/error.js";
 
 /** The DAG cannot be run as written. Thrown where it is defined, before any node has it. */
@@ -22,7 +25,7 @@ export interface TaskFailure {
 export class DagFailed extends HoldfastError {
   readonly code = "DAG_FAILED";
   readonly details: { readonly failed: readonly { readonly task: string; readonly runId: string }[] };
-  /** One per failed task. */
+  /** One per failed task, in the order of `details.failed`. */
   readonly errors: readonly Error[];
 
   constructor(dag: string, failures: readonly TaskFailure[], errors: readonly Error[]) {
@@ -33,6 +36,30 @@ export class DagFailed extends HoldfastError {
     );
     this.details = { failed: failures.map(({ task, runId }) => ({ task, runId })) };
     this.errors = errors;
+  }
+}
+
+/** With stacks, causes and details; of further failures only the message. */
+const WHOLE_ERRORS = 20;
+const SHORT_MESSAGE_BYTES = 200;
+
+/** As the stored error of the run, with every failure: errors in general are stored with fewer parts. */
+export function storeDagFailed<Stored>(
+  coder: Coder<Stored>,
+  dag: string,
+  failures: readonly (TaskFailure & { readonly thrown: RecordedError })[],
+): Stored {
+  const whole = failures.slice(0, WHOLE_ERRORS).map(({ thrown }) => thrown);
+  const error = new DagFailed(dag, failures, whole);
+  const stored = encodeError(error);
+  const short = failures.slice(WHOLE_ERRORS).map(({ error: { name, message, code } }): StoredError => {
+    return { name, message: cutText(message, SHORT_MESSAGE_BYTES), ...(code !== undefined && { code }) };
+  });
+  const errors = [...(stored.errors ?? []), ...short];
+  try {
+    return coder.encode({ ...stored, details: error.details, errors }, "error");
+  } catch {
+    return storeError(coder, error);
   }
 }
 

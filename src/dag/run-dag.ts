@@ -3,14 +3,17 @@
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { ResultReference, referenceTo } from "../kernel/codec/result-reference.js";
 import { encodeError, storeError } from "../kernel/codec/stored-error.js";
-import type { Effect } from "../kernel/run/effect.js";
+import { newLimits } from "../kernel/limit-rule.js";
+import type { Effect, FailEffect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { RunTimeout } from "../replay/settlement.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { AnyDag } from "./dag-definition.js";
 import { type DagDecision, decideDag } from "./decide-dag.js";
-import { DagFailed } from "./error.js";
+import { storeDagFailed } from "./error.js";
+import { encodeOrRefer } from "./run-each.js";
 import type { TaskStart } from "./run-task.js";
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
 
@@ -25,15 +28,16 @@ export async function runDag(dag: AnyDag, environment: ProgramEnvironment, sessi
   if (mail.paused) return void (await commit({ kind: "handBack" }));
   if (!history.some(({ kind }) => kind === "task")) {
     if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
-    return void (await commit(...startTasks(dag, environment, session), wait()));
+    const started = startTasks(dag, environment, session, codecs.decode(history[0]!.payload!));
+    return void (await commit(...(Array.isArray(started) ? [...started, wait()] : [started])));
   }
-  const overdue = wakeInMs === 0;
+  const facts = { cancelled: mail.cancelled !== null, overdue: wakeInMs === 0, onFailure: dag.onFailure };
   let tasks = await lookAtTasks(session, history, codecs);
-  let decision = decideDag({ tasks, cancelled: mail.cancelled !== null, overdue, onFailure: dag.onFailure });
+  let decision = decideDag({ ...facts, tasks });
   if (decision.kind === "cancelTasks") {
     await session.cancelTasks(decision.because);
     tasks = await lookAtTasks(session, history, codecs);
-    decision = decideDag({ tasks, cancelled: mail.cancelled !== null, overdue, onFailure: dag.onFailure });
+    decision = decideDag({ ...facts, tasks });
   }
   if (decision.kind === "wait") return void (await commit(wait()));
   // The tasks were cancelled; now only the end of the last one matters.
@@ -48,23 +52,32 @@ function deadlineOf({ timeoutMs }: AnyDag, history: readonly JournalEntry[]): nu
   return since.at + timeoutMs;
 }
 
-/** In the order in which they can run. The run's input is not copied: each task reads it from here. */
+/**
+ * In the order in which they can run. The run's input is not copied: each task reads it from here. An input without the key of a
+ * task's limit fails the run before anything has begun.
+ */
 function startTasks(
   { name, version, tasks, order }: AnyDag,
-  environment: ProgramEnvironment,
-  session: Session,
-): Effect[] {
-  const { runId, priority } = session.run;
+  { newChild, codecs }: ProgramEnvironment,
+  { run: { runId, priority } }: Session,
+  input: unknown,
+): Effect[] | FailEffect {
   const ids = new Map<string, string>();
-  return order.map((task): Effect => {
-    const { queue, needs: needed } = tasks[task]!;
+  const start = (task: string): Effect => {
+    const { queue, needs: needed, each, limits: rules, priority: own } = tasks[task]!;
     const needs = Object.fromEntries(Object.keys(needed).map((need) => [need, ids.get(need)!]));
-    const program = `${name}::${task}`;
-    const start: TaskStart = { dag: runId, needs };
-    const run = environment.newChild({ name: program, queue: queue ?? program, version, limits: [] }, start);
+    const program = { name: `${name}::${task}`, queue: queue ?? `${name}::${task}`, version, limits: [] };
+    const run = newChild(program, { dag: runId, needs } satisfies TaskStart);
+    const limits = each === null ? newLimits(rules, program.queue, input) : [];
     ids.set(task, run.id);
-    return { kind: "enqueue", name: task, run: { ...run, priority }, task: { needs: Object.values(needs) } };
-  });
+    const how = { priority: own ?? priority, ...(limits.length > 0 && { limits }) };
+    return { kind: "enqueue", name: task, run: { ...run, ...how }, task: { needs: Object.values(needs) } };
+  };
+  try {
+    return order.map(start);
+  } catch (error) {
+    return { kind: "fail", as: "failed", reason: storeError(codecs, error) };
+  }
 }
 
 interface DagRun {
@@ -90,24 +103,20 @@ function endOf(decision: DagDecision, { dag, tasks, mail, codecs, session }: Dag
           ? { task: name, runId, error: encodeError(outcome.error), thrown: outcome.error }
           : [],
       );
-      const errors = failures.map(({ thrown }) => thrown);
-      return { kind: "fail", as: "failed", reason: storeError(codecs, new DagFailed(dag.name, failures, errors)) };
+      return { kind: "fail", as: "failed", reason: storeDagFailed(codecs, dag.name, failures) };
     }
   }
 }
 
-/** The results of the tasks, by name; a skipped task has none. */
+/** The results of the tasks, by name; a skipped task has none. Too large together, they stay where they are. */
 function completed({ result }: AnyDag, tasks: readonly OwnTask[], codecs: Codecs): Effect {
-  const wanted = tasks.filter(({ name }) => result === null || result.includes(name));
-  const output = Object.fromEntries(
-    wanted.flatMap(({ name, outcome }) => (outcome?.state === "succeeded" ? [[name, outcome.value]] : [])),
-  );
-  try {
-    return {
-      kind: "complete",
-      output: codecs.encode(output, "result (select fewer tasks with the DAG's option `result`)"),
-    };
-  } catch (error) {
-    return { kind: "fail", as: "failed", reason: storeError(codecs, error) };
-  }
+  const wanted = tasks.filter(({ name, outcome }) => {
+    return outcome?.state === "succeeded" && (result === null || result.includes(name));
+  });
+  const resultOf = ({ outcome }: OwnTask) => (outcome as { readonly value?: unknown }).value;
+  const runs = () => Object.fromEntries(wanted.map(({ name, runId }) => [name, runId]));
+  if (wanted.some((task) => resultOf(task) instanceof ResultReference))
+    return { kind: "complete", output: referenceTo(runs()) };
+  const output = Object.fromEntries(wanted.map((task) => [task.name, resultOf(task)]));
+  return { kind: "complete", output: encodeOrRefer(output, codecs, runs) };
 }

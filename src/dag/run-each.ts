@@ -2,13 +2,16 @@
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { type ReferredRuns, referenceTo } from "../kernel/codec/result-reference.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
+import { newLimits } from "../kernel/limit-rule.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { EachFailed } from "./error.js";
-import { failure, given, isEngineError, Skip, type TaskStart, valuesOf } from "./run-task.js";
+import { expectWanted, failure, given, isEngineError, Skip, type TaskStart, valuesOf } from "./run-task.js";
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
 import type { AnyTask } from "./task.js";
 
@@ -33,9 +36,7 @@ export async function runEach(
   const begun = history.filter(({ kind }) => kind === "task").length;
   const total = counted ? Number(counted.key) : null;
   if (total !== null && (begun === total || (mail.cancelled && begun > 0))) {
-    return void (await commit(
-      await lookAtItems({ name, task: program.task }, environment.codecs, { session, history, mail }),
-    ));
+    return void (await commit(await lookAtItems(name, environment.codecs, { session, history, mail })));
   }
   if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
   try {
@@ -79,13 +80,15 @@ async function startItems(
   const { runId, priority } = session.run;
   const { input, needs } = await given(session, start, codecs);
   const { over, parallel } = task.each!;
-  const items = over(valuesOf(needs) as never, input as never);
+  expectWanted(task, needs, input);
+  const items = over((task.when === null ? valuesOf(needs) : needs) as never, input as never);
   if (!Array.isArray(items)) throw new PermanentError("`over` must return a list.");
   if (total !== null && items.length !== total)
     throw new PermanentError(
       `\`over\` returned ${total} items before and ${items.length} now; it must return the same list each time.`,
     );
-  const limits = parallel === null ? [] : [{ kind: "slots", key: `each ${runId}`, max: parallel } as const];
+  const own = parallel === null ? [] : [{ kind: "slots", key: `each ${runId}`, max: parallel } as const];
+  const limits = [...own, ...newLimits(task.limits, program.queue, input)];
   const enqueue = (item: unknown, index: number): Effect => {
     const run = newChild({ ...program, limits: [] }, { dag: start.dag, item, index } satisfies TaskStart);
     return { kind: "enqueue", name: String(index), run: { ...run, priority, limits }, task: { needs: [] } };
@@ -102,7 +105,7 @@ async function startItems(
 }
 
 async function lookAtItems(
-  { name, task }: { readonly name: string; readonly task: AnyTask },
+  name: string,
   codecs: Codecs,
   {
     session,
@@ -128,10 +131,15 @@ async function lookAtItems(
     };
   }
   const values = items.map(({ outcome }) => (outcome?.state === "succeeded" ? outcome.value : undefined));
+  return { kind: "complete", output: encodeOrRefer(values, codecs, () => items.map(({ runId }) => runId)) };
+}
+
+/** Values that came from entries fit into entries, but perhaps not together: then the result refers to their runs. */
+export function encodeOrRefer(value: unknown, codecs: Codecs, runs: () => ReferredRuns): Payload {
   try {
-    return { kind: "complete", output: codecs.encode(values, "result") };
-  } catch (error) {
-    return failure(new PermanentError((error as Error).message), task, codecs, session);
+    return codecs.encode(value, "result");
+  } catch {
+    return referenceTo(runs());
   }
 }
 

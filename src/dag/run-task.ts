@@ -2,6 +2,7 @@
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { ResultReference, readReference } from "../kernel/codec/result-reference.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/run/retry.js";
@@ -14,7 +15,7 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
 import { play } from "../workflow/execute.js";
 import { TaskTimeout } from "./error.js";
-import { type Outcome, outcomeOf } from "./outcome.js";
+import { causesIn, type Outcome, outcomeOf, type SkipReason } from "./outcome.js";
 import type { AnyTask } from "./task.js";
 import { TaskRunContext } from "./task-context.js";
 
@@ -26,12 +27,13 @@ export interface TaskStart {
   readonly index?: number;
 }
 
-/** The task is not run: its rule said no, or one of its needs did not succeed. */
+/** The task is not run: its rule said no, or one of its needs did not succeed. Behind a failure, that is the reason. */
 export class Skip {
-  readonly reason: { readonly because: "when" | "needs"; readonly needs: readonly string[] };
+  readonly reason: SkipReason;
 
-  constructor(because: "when" | "needs", needs: readonly string[]) {
-    this.reason = { because, needs };
+  constructor(because: "when" | "needs", names: readonly string[], needs: Readonly<Record<string, Outcome>>) {
+    const causes = causesIn(needs);
+    this.reason = causes.length > 0 ? { because: "upstream_failed", needs: names, causes } : { because, needs: names };
   }
 }
 
@@ -68,6 +70,8 @@ export async function runTask(
       return { body: Promise.reject(error) };
     }
   });
+  // Released now, the next attempt would begin next to a function that ignores its abort.
+  if (outcome.kind === "timeout" && !task.overlap) await replay.untilQuiet();
   // An error caused by the abort of a stopping node or a pause is not the task's own failure, and its result may be
   // partial.
   const dropped = outcome.kind === "threw" || (outcome.kind === "returned" && !task.finishOnAbort);
@@ -93,10 +97,23 @@ export async function given(
   const outcomes = names.map((name, i) => [name, outcomeOf(ends[i], codecs)] as const);
   const open = outcomes.find(([, outcome]) => outcome === null);
   if (open) throw new PermanentError(`It was claimed before ${JSON.stringify(open[0])} had ended. Please report this.`);
+  const read = await Promise.all(
+    outcomes.map(async ([name, outcome]) => [name, await withValue(outcome!, codecs, session)] as const),
+  );
   return {
     input: started.entry?.payload ? codecs.decode(started.entry.payload) : undefined,
-    needs: Object.fromEntries(outcomes) as Readonly<Record<string, Outcome>>,
+    needs: Object.fromEntries(read),
   };
+}
+
+/** A large result is read from the runs that have its parts. */
+async function withValue(outcome: Outcome, codecs: Codecs, session: Session): Promise<Outcome> {
+  if (outcome.state !== "succeeded" || !(outcome.value instanceof ResultReference)) return outcome;
+  const ends = async (ids: readonly string[]) => {
+    const peeked = await session.peek(ids.map((runId) => ({ runId, what: "end" })));
+    return peeked.map((one) => one?.entry?.payload ?? null);
+  };
+  return { state: "succeeded", value: await readReference(outcome.value, codecs, ends) };
 }
 
 /**
@@ -110,14 +127,19 @@ function argumentOf(
   needs: Readonly<Record<string, Outcome>>,
 ): unknown {
   if (start.index !== undefined) return start.item;
-  if (task.when !== null && !task.when(needs as never)) throw new Skip("when", Object.keys(needs));
+  expectWanted(task, needs, input);
   if (task.takesInput) return input;
   return task.when === null ? valuesOf(needs) : needs;
 }
 
+/** Asks the rule, if the task has one. */
+export function expectWanted({ when }: AnyTask, needs: Readonly<Record<string, Outcome>>, input: unknown): void {
+  if (when !== null && !when(needs as never, input as never)) throw new Skip("when", Object.keys(needs), needs);
+}
+
 export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Record<string, unknown>> {
   const missing = Object.keys(needs).filter((name) => needs[name]!.state !== "succeeded");
-  if (missing.length > 0) throw new Skip("needs", missing);
+  if (missing.length > 0) throw new Skip("needs", missing, needs);
   return Object.fromEntries(
     Object.entries(needs).map(([name, outcome]) => [name, (outcome as { value?: unknown }).value]),
   );

@@ -14,6 +14,8 @@ export interface OwnTask {
   readonly outcome: Outcome | null;
   /** Whether it was cancelled. */
   readonly cancelled: boolean;
+  /** It ended before the run was retried last. */
+  readonly beforeRetry?: boolean;
 }
 
 export interface Mail {
@@ -51,12 +53,14 @@ export async function lookAtTasks(
   codecs: Codecs,
 ): Promise<readonly OwnTask[]> {
   const started = history.filter(({ kind }) => kind === "task");
+  const retriedAt = history.findLast(({ kind }) => kind === "retried")?.at ?? Number.NEGATIVE_INFINITY;
   const ends = await session.peek(started.map(({ key }) => ({ runId: key!, what: "end" })));
   return started.map(({ name, key }, i) => ({
     name,
     runId: key!,
     outcome: outcomeOf(ends[i], codecs),
     cancelled: ends[i]?.state === "cancelled",
+    beforeRetry: (ends[i]?.entry?.at ?? retriedAt) < retriedAt,
   }));
 }
 

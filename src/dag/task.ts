@@ -2,6 +2,7 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { type KeyedLimit, type LimitRule, limitRules, type RateLimit } from "../kernel/limit-rule.js";
 import { queueName } from "../kernel/name.js";
 import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
 import type { Outcome } from "./outcome.js";
@@ -21,13 +22,26 @@ export interface TaskOptions {
    * again.
    */
   readonly finishOnAbort?: boolean;
+  /**
+   * After a timeout, the next attempt may begin while the function still works. Default: it begins when the function has
+   * ended, also when that ignores `ctx.signal`.
+   */
+  readonly overlap?: boolean;
+  /** How many of this task may run at once in the whole cluster: in all DAGs' runs, per value of a path into the DAG's input, or both. */
+  readonly concurrency?: number | KeyedLimit | readonly (number | KeyedLimit)[];
+  /** How many of this task may start per period, in the whole cluster. */
+  readonly rate?: RateLimit | readonly RateLimit[];
+  /** One of this task at a time for each value of this path into the DAG's input. */
+  readonly serial?: string;
+  /** Lower runs first. Default: that of the DAG's run. */
+  readonly priority?: number;
 }
 
 /** `Needs`: the names of the tasks it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
 export interface Task<Out, In = unknown, Needs extends string = string, Skips extends boolean = boolean> {
   readonly kind: "task" | "each";
   readonly needs: TasksByName;
-  readonly when: ((outcomes: never) => boolean) | null;
+  readonly when: ((outcomes: never, input: never) => boolean) | null;
   /** It was defined without needs, not even an empty list: its function receives the DAG's input instead. */
   readonly takesInput: boolean;
   readonly queue: string | null;
@@ -35,6 +49,10 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   readonly policy: RetryPolicy;
   readonly retryIf: ((error: unknown) => boolean) | null;
   readonly finishOnAbort: boolean;
+  readonly overlap: boolean;
+  readonly limits: readonly LimitRule[];
+  /** Null: that of the DAG's run. */
+  readonly priority: number | null;
   readonly run: (ctx: TaskContext, ...given: never[]) => unknown;
   /** Of a fan-out: its items, and how many run at once. */
   readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
@@ -63,6 +81,8 @@ export type Outcomes<N extends TasksByName> = { readonly [K in keyof N]: Outcome
 type SkipsWith<N extends TasksByName> = true extends SkipsOf<N[keyof N]> ? true : false;
 type Names<N extends TasksByName> = keyof N & string;
 
+type NoTasks = Readonly<Record<never, AnyTask>>;
+
 interface NoNeeds extends TaskOptions {
   readonly needs?: undefined;
   readonly when?: undefined;
@@ -74,7 +94,7 @@ export function task<Out, In = void>(
 ): Task<Out, In, never, false>;
 /** With a rule, needs arrive as outcomes: any of them may have failed or been skipped. */
 export function task<N extends TasksByName, Out, In = unknown>(
-  options: TaskOptions & { readonly needs: N; readonly when: (outcomes: Outcomes<NoInfer<N>>) => boolean },
+  options: TaskOptions & { readonly needs: N; readonly when: (outcomes: Outcomes<NoInfer<N>>, input: In) => boolean },
   run: (ctx: TaskContext<In>, needs: Outcomes<N>) => Out | Promise<Out>,
 ): Task<Out, In, Names<N>, true>;
 /** Runs when all its needs have succeeded; otherwise it is skipped. */
@@ -82,6 +102,11 @@ export function task<N extends TasksByName, Out, In = unknown>(
   options: TaskOptions & { readonly needs: N; readonly when?: undefined },
   run: (ctx: TaskContext<In>, needs: Values<N>) => Out | Promise<Out>,
 ): Task<Out, In, Names<N>, SkipsWith<N>>;
+/** Runs when its rule says so, over the DAG's input. */
+export function task<Out, In = void>(
+  options: Omit<NoNeeds, "when"> & { readonly when: (outcomes: Outcomes<NoTasks>, input: In) => boolean },
+  run: (ctx: TaskContext<In>, input: In) => Out | Promise<Out>,
+): Task<Out, In, never, true>;
 export function task<Out, In = void>(
   options: NoNeeds,
   run: (ctx: TaskContext<In>, input: In) => Out | Promise<Out>,
@@ -95,8 +120,16 @@ export interface EachOptions<N extends TasksByName, In, Item> extends TaskOption
   readonly needs?: N;
   /** The items, from its needs and the DAG's input. Must return the same list each time. */
   readonly over: (needs: Values<N>, input: In) => readonly Item[];
-  /** Items that run at once, on all nodes together. Default: no limit. */
+  /** Items of this fan-out that run at once, on all nodes together. Default: no limit. */
   readonly parallel?: number;
+  readonly when?: undefined;
+}
+
+/** With a rule, `over` gets the needs as outcomes. */
+export interface EachWhenOptions<N extends TasksByName, In, Item>
+  extends Omit<EachOptions<N, In, Item>, "over" | "when"> {
+  readonly over: (needs: Outcomes<N>, input: In) => readonly Item[];
+  readonly when: (outcomes: Outcomes<NoInfer<N>>, input: In) => boolean;
 }
 
 /**
@@ -106,8 +139,14 @@ export interface EachOptions<N extends TasksByName, In, Item> extends TaskOption
 export function each<Item, Out, N extends TasksByName = {}, In = unknown>(
   options: EachOptions<N, In, Item>,
   run: (ctx: TaskContext<In>, item: Item, index: number) => Out | Promise<Out>,
-): Task<Out[], In, Names<N>, SkipsWith<N>> {
-  const { over, parallel = null } = options;
+): Task<Out[], In, Names<N>, SkipsWith<N>>;
+// biome-ignore lint/complexity/noBannedTypes: without needs there are none
+export function each<Item, Out, N extends TasksByName = {}, In = unknown>(
+  options: EachWhenOptions<N, In, Item>,
+  run: (ctx: TaskContext<In>, item: Item, index: number) => Out | Promise<Out>,
+): Task<Out[], In, Names<N>, true>;
+export function each(options: object, run: unknown): AnyTask {
+  const { over, parallel = null } = options as { over?: unknown; parallel?: number | null };
   if (typeof over !== "function") throw new InvalidInput("over", "must be a function that returns the items");
   if (parallel !== null && (!Number.isInteger(parallel) || parallel < 1)) {
     throw new InvalidInput("parallel", `must be a whole number of at least 1; it is ${String(parallel)}`);
@@ -120,8 +159,9 @@ interface AllOptions extends TaskOptions {
   readonly when?: AnyTask["when"] & { readonly needs?: readonly string[] };
 }
 
-const COMMON: readonly string[] = ["needs", "queue", "timeout", "retry", "retryIf", "finishOnAbort"];
-const OPTIONS = { task: [...COMMON, "when"], each: [...COMMON, "over", "parallel"] } as const;
+const WORK: readonly string[] = ["needs", "when", "queue", "timeout", "retry", "retryIf", "finishOnAbort", "overlap"];
+const FLOW: readonly string[] = ["concurrency", "rate", "serial", "priority"];
+const OPTIONS = { task: [...WORK, ...FLOW], each: [...WORK, ...FLOW, "over", "parallel"] } as const;
 
 /** A timeout of zero would leave no time at all. */
 export function timeoutMs(timeout: Duration): number {
@@ -138,6 +178,7 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
   }
   if (typeof run !== "function") throw new InvalidInput(kind, "the last argument must be a function");
   const { needs = {}, when = null, queue, timeout, retry, retryIf = null, finishOnAbort = false } = options;
+  const { overlap = false, priority = null } = options;
   if (typeof needs !== "object" || needs === null || Array.isArray(needs))
     throw new InvalidInput("needs", "must be an object of tasks by their names, like { extract }");
   if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
@@ -145,6 +186,7 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
     if (!Object.hasOwn(needs, name))
       throw new InvalidInput("when", `names ${JSON.stringify(name)}, which is not among its needs`);
   }
+  if (priority !== null && !Number.isInteger(priority)) throw new InvalidInput("priority", "must be a whole number");
   return {
     kind,
     needs,
@@ -155,6 +197,9 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
     policy: retryPolicy(retry, "retry"),
     retryIf,
     finishOnAbort,
+    overlap,
+    limits: limitRules(options),
+    priority,
     run: run as AnyTask["run"],
     each,
   };

@@ -4,9 +4,9 @@
 import { InvalidInput } from "../kernel/error.js";
 import type { Outcome } from "./outcome.js";
 
-/** A rule over needs with these names. */
+/** A rule over needs with these names; a function of your own may also look at the DAG's input. */
 export interface Rule<Names extends string = never> {
-  (outcomes: { readonly [Name in Names]: Outcome }): boolean;
+  (outcomes: { readonly [Name in Names]: Outcome }, input?: unknown): boolean;
   /** The needs it names; checked where the task is defined. */
   readonly needs?: readonly string[];
 }
@@ -26,23 +26,23 @@ export function anySucceeded<const Names extends string = never>(names?: readonl
   return rule(names, (states) => states.some((state) => state === "succeeded"));
 }
 
-/** Of these needs, or of all: each succeeded or was skipped. True of an empty list. */
+/** Of these needs, or of all: each succeeded or was skipped, and not because of a failure above it. True of an empty list. */
 export function noneFailed<const Names extends string = never>(names?: readonly Names[]): Rule<Names> {
-  return rule(names, (states) => states.every((state) => state !== "failed"));
+  return rule(names, (states) => states.every((state) => state === "succeeded" || state === "skipped"));
 }
 
 /** All of these rules hold. True without any. */
 export function and<Names extends string = never>(...rules: readonly Rule<Names>[]): Rule<Names> {
-  return joined(rules, (outcomes) => rules.every((one) => one(outcomes)));
+  return joined(rules, (outcomes, input) => rules.every((one) => one(outcomes, input)));
 }
 
 /** One of these rules holds. False without any. */
 export function or<Names extends string = never>(...rules: readonly Rule<Names>[]): Rule<Names> {
-  return joined(rules, (outcomes) => rules.some((one) => one(outcomes)));
+  return joined(rules, (outcomes, input) => rules.some((one) => one(outcomes, input)));
 }
 
 export function not<Names extends string = never>(one: Rule<Names>): Rule<Names> {
-  return joined([one], (outcomes) => !one(outcomes));
+  return joined([one], (outcomes, input) => !one(outcomes, input));
 }
 
 /** A need that is not there counts as skipped: it neither succeeded nor failed. */
@@ -59,7 +59,7 @@ function rule<Names extends string>(
 
 function joined<Names extends string>(rules: readonly Rule<Names>[], judge: Rule<Names>): Rule<Names> {
   for (const one of rules) if (typeof one !== "function") throw new InvalidInput("when", "rules must be functions");
-  return Object.assign((outcomes: Parameters<Rule<Names>>[0]) => judge(outcomes), {
+  return Object.assign((...given: Parameters<Rule<Names>>) => judge(...given), {
     needs: rules.flatMap((one) => one.needs ?? []),
   });
 }

@@ -2,6 +2,7 @@
 
 import { definitionsOf } from "../actor/actor.js";
 import { type Approvals, approvalsIn } from "../client/approvals.js";
+import { type Backfill, type BackfillOptions, startBackfill } from "../client/backfill.js";
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
 import { type FoundRuns, foundRuns } from "../client/found-runs.js";
@@ -276,6 +277,17 @@ export class Node implements AsyncDisposable {
     const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
     if (!options.tx) this.#engine.wake();
     return outcomes;
+  }
+
+  /** One run for each interval of a range, a bounded number at a time in the whole cluster. The same call again continues it. */
+  async backfill<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    options: BackfillOptions<In>,
+  ): Promise<Backfill> {
+    const { store, world } = this.#instances;
+    const started = await startBackfill(program, options, { runs: this.#runs, store, world });
+    this.#engine.wake();
+    return started;
   }
 
   /** Starts every program that has a trigger for it, once for each event, whichever process emits it. */

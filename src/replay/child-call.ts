@@ -1,6 +1,9 @@
 // A child run: started in the parent's own commit; its result is read and recorded when its end is reported.
 
+import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { readResult } from "../kernel/codec/result-reference.js";
+import { encodeError } from "../kernel/codec/stored-error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { childOf } from "./children.js";
@@ -81,9 +84,24 @@ export class ChildCall extends RecordedCall<ChildCallOptions> {
       this.running = false;
       return replay.wake();
     }
-    const { state, payload } = end;
-    const value = payload ? codecs.decode(payload) : undefined;
-    this.end(await this.write(state === "completed" ? "child" : "child.failed", codecs.encode({ state, value })));
+    const ends = async (ids: readonly string[]) => {
+      const peeked = await replay.session.peek(ids.map((runId) => ({ runId, what: "end" })));
+      return peeked.map((one) => one?.entry?.payload ?? null);
+    };
+    const value = end.payload ? await readResult(end.payload, codecs, ends) : undefined;
+    const { kind, payload } = this.#encode(end.state, value);
+    this.end(await this.write(kind, payload));
+  }
+
+  /** The result of a DAG may be larger than an entry: its parent gets an error, and reads it from the child's run. */
+  #encode(state: string, value: unknown): { readonly kind: string; readonly payload: Payload } {
+    const { codecs } = this.options;
+    const kind = state === "completed" ? "child" : "child.failed";
+    try {
+      return { kind, payload: codecs.encode({ state, value }, `result of ${this.title}`) };
+    } catch (error) {
+      return { kind: "child.failed", payload: codecs.encode({ state: "failed", value: encodeError(error) }) };
+    }
   }
 
   /** A child that is no longer wanted is cancelled. Repeated by every holder until its end is known. */

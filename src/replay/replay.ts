@@ -353,6 +353,14 @@ export class Replay {
   /** A cancelled run only cleans up. */
   readonly #mayBegin = (call: Call): boolean => call.isCleanup || !this.cancellation?.isAsked;
 
+  /** After a timeout: until nothing of the function works in this process any more, the claim is lost or the node's grace has passed. */
+  async untilQuiet(): Promise<void> {
+    while (!this.session.over.aborted && (this.#busy() || this.#awaitsOutside()))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
   #untilChange(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;

@@ -140,9 +140,9 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     this.running = true;
     const { replay } = this.options;
     this.#work().catch((error) => {
+      this.running = false;
       if (!(error instanceof NodeStopping)) return replay.fail(error);
       // The step ended without a result, and nothing is recorded: the next holder starts it again.
-      this.running = false;
       replay.wake();
     });
   }

@@ -65,6 +65,16 @@ export class Client {
     await this.#insist(() => this.#node.dead.retry([runId], options), true);
   }
 
+  /** One task of a DAG, by its number; with or without those behind it. */
+  async retryTask(runId: string, nth: number, after: boolean): Promise<void> {
+    await this.#insist(async () => {
+      const run = this.#node.run(runId);
+      const tasks = await run.tasks();
+      const task = tasks[nth % tasks.length];
+      if (task) await run.retry({ task: task.name, after });
+    }, true);
+  }
+
   async cancel(runId: string): Promise<void> {
     await this.#stop(runId, () => this.#node.run(runId).cancel({ by: "client" }));
   }

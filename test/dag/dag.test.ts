@@ -70,7 +70,7 @@ onBothStores(
         code: "RUN_FAILED",
         cause: { code: "DAG_FAILED", details: { failed: [{ task: "bad" }] }, errors: [{ message: "no rows" }] },
       });
-      expect(seen.sort()).toEqual(["beside", "skipped"]);
+      expect(seen.sort()).toEqual(["beside", "upstream_failed"]);
     });
 
     test("a rule sees outcomes: values, errors and skips", async () => {
@@ -86,7 +86,7 @@ onBothStores(
       const rules = dag("rules", { bad, good, behind, all, none, picky });
       const node = await bench.open({ programs: [rules] });
       await expect((await node.start(rules)).result()).rejects.toMatchObject({ code: "RUN_FAILED" });
-      expect(seen.map(String).sort()).toEqual(["7", "broken", "picky", "skipped"]);
+      expect(seen.map(String).sort()).toEqual(["7", "broken", "picky", "upstream_failed"]);
     });
 
     test("a failed attempt is repeated with the same needs, and its recorded steps are not", async () => {
@@ -148,7 +148,7 @@ onBothStores(
 
     test("a task that takes longer than its timeout fails with TASK_TIMEOUT, and its signal aborts", async () => {
       let aborted = false;
-      const slow = task({ timeout: 50, retry: 1 }, async (ctx) => {
+      const slow = task({ timeout: 50, retry: 1, overlap: true }, async (ctx) => {
         ctx.signal.addEventListener("abort", () => {
           aborted = true;
         });

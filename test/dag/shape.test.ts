@@ -81,7 +81,9 @@ test("a task with a typo in its options is rejected, as are invalid rules and li
   made({ needs: null }).toThrow(/object of tasks/);
   made({ needs: [a] }).toThrow(/object of tasks/);
   made({ over: () => [] }).toThrow(/task\.over: is not an option/);
-  expect(() => each({ over: () => [1], when: always } as never, async () => 1)).toThrow(/each\.when: is not an option/);
+  expect(() => each({ over: () => [1], whenn: always } as never, async () => 1)).toThrow(
+    /each\.whenn: is not an option/,
+  );
   made({ queue: "no spaces" }).toThrow(/segments/);
   made({ needs: { a }, when: "always" }).toThrow(/function/);
   expect(() => each({ over: [1] } as never, async () => 1)).toThrow(/function/);

@@ -9,6 +9,7 @@ import { decodeError } from "../../src/kernel/codec/recorded-error.js";
 const ok: Outcome = { state: "succeeded", value: 1 };
 const bad: Outcome = { state: "failed", error: decodeError({ name: "Error", message: "no" }) };
 const skipped: Outcome = { state: "skipped" };
+const behind: Outcome = { state: "upstream_failed", causes: ["b"] };
 const judge = (rule: Rule<never>, outcomes: Record<string, Outcome>) => rule(outcomes as never);
 
 test.each([
@@ -19,6 +20,18 @@ test.each([
 ] as const)("%s over nothing, a success, success and failure, success and skip, a skip", (_name, rule, expected) => {
   const tables = [{}, { a: ok }, { a: ok, b: bad }, { a: ok, b: skipped }, { a: skipped }];
   expect(tables.map((outcomes) => judge(rule as Rule, outcomes as Record<string, Outcome>))).toEqual(expected);
+});
+
+test("a need that did not run because of a failure is neither a success nor free of failure", () => {
+  const rules = [allSucceeded(), anySucceeded(), noneFailed(), always];
+  expect(rules.map((rule) => judge(rule, { a: behind }))).toEqual([false, false, false, true]);
+  expect(judge(noneFailed(), { a: ok, b: skipped, c: behind })).toBe(false);
+});
+
+test("a rule of your own sees the DAG's input, also through combinators", () => {
+  const large: Rule = (_outcomes, input) => (input as { size: number }).size > 10;
+  const rule = and(noneFailed(), or(large, not(always)));
+  expect([5, 50].map((size) => rule({}, { size }))).toEqual([false, true]);
 });
 
 test("for an empty list all and none hold, any does not; and() holds, or() does not", () => {

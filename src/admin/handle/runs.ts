@@ -1,7 +1,7 @@
 // Handlers that read runs.
 
 import { liveBuilds } from "../../client/capable-node.js";
-import { tasksOf } from "../../client/run-tasks.js";
+import { tasksOf } from "../../client/task-pages.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import { isUuid } from "../../kernel/id.js";
 import type { RunFilter } from "../../store/contract/run/runs.js";

@@ -73,7 +73,11 @@ export function routingWarnings(programs: readonly Served[], executors: readonly
   const unserved = programs.flatMap(({ program, queue, executor }) => {
     if (executor !== null) return [];
     const where = queue === program ? "" : ` (queue ${queue})`;
-    return [`flow.serve: no rule matches the program ${program}${where}: this node never works on it`];
+    const tasks = programs.some((one) => one.executor !== null && one.program.startsWith(`${program}::`));
+    const begins = `, and the tasks it serves begin only where ${program} is served: add ${JSON.stringify(queue)} to flow.serve here or on another node`;
+    return [
+      `flow.serve: no rule matches the program ${program}${where}: this node never works on it${tasks ? begins : ""}`,
+    ];
   });
   const fed = new Set(programs.map(({ executor }) => executor));
   const idle = executors.filter((name) => !fed.has(name) && programs.length > 0);

@@ -27,8 +27,8 @@ export function isEnded(state: RunState): state is EndedState {
 
 /**
  * From → to. Only an operator's retry leaves an ended state: `failed` and `dead` start a new generation (S16).
- * `quarantined` continues with the same journal, also automatically when a node with other code starts. `completed` is
- * final; so are `cancelled` and `skipped`, except for a task whose DAG is retried.
+ * `quarantined` continues with the same journal, also automatically when a node with other code starts. `completed`,
+ * `cancelled` and `skipped` are final, except for a task whose DAG is retried, and for a completed DAG of which a task is.
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
@@ -48,7 +48,7 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   ],
   parked: ["waiting", "held", "paused", "cancelled", "failed"],
   paused: ["blocked", "held", "waiting", "parked", "cancelled", "failed"],
-  completed: [],
+  completed: ["waiting", "held", "blocked"],
   failed: ["waiting", "held", "blocked"],
   cancelled: ["waiting", "held", "blocked"],
   skipped: ["waiting", "held", "blocked"],
@@ -60,10 +60,10 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
 export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that are left only with a new generation. */
-export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];
+export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["completed", "failed", "dead", "cancelled", "skipped"];
 
-/** The ended states that only a task leaves, together with its DAG. */
-export const REOPENED_WITH_DAG: readonly RunState[] = ["cancelled", "skipped"];
+/** The ended states that only a task leaves, together with its DAG; `completed` also the DAG itself, when it waits for tasks again. */
+export const REOPENED_WITH_DAG: readonly RunState[] = ["completed", "cancelled", "skipped"];
 
 export function mayMove(from: RunState, to: RunState): boolean {
   return LEGAL_MOVES[from].includes(to);

@@ -90,14 +90,15 @@ export function checkExpire(history: History, { answer }: Of<"runs.expireDeferre
   for (const { runId } of answer) cancelled(history, runId, { outcome: "cancelled" });
 }
 
-/** S16: only failed, dead and quarantined runs are retried, and only as a new generation. */
+/** S16: only failed, dead and quarantined runs are retried, completed ones with a task of theirs, and only as a new generation. */
 export function checkRetry(history: History, { args: [runIds, options], answer: answers }: Of<"runs.retry">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);
     if (!run || answers[i]!.outcome !== "retried") continue;
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
-    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `retried while ${run.state}`);
+    const may = ["failed", "dead", "quarantined", ...(options.tasks ? ["completed"] : [])];
+    history.expect(may.includes(run.state), "S16", run, `retried while ${run.state}`);
     const tasks = tasksOf(history, run);
     opened(history, runId);
     reopen(history, run, options);

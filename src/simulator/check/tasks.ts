@@ -69,7 +69,7 @@ export function checkReconcile(history: History, { answer }: Of<"runs.reconcile"
 }
 
 /** What the store itself may write to a log. */
-const WRITTEN = ["cancelled", "paused", "resumed", "retried"];
+const WRITTEN = ["cancelled", "paused", "resumed", "retried", "start"];
 
 /** An operation on a run and its tasks: takes over what the store wrote to each, and says so when it may not. */
 export function followStore(history: History, runId: string): void {
@@ -99,9 +99,14 @@ function follow(history: History, run: ModelRun, entry: Entry): void {
     history.expect(run.state !== "running", "S3", run, "cancelled while a node holds it");
     history.end(run, "cancelled");
   }
-  if (entry.kind === "retried") {
-    history.expect(isEnded(run.state) && run.state !== "completed", "S16", run, `retried while ${run.state}`);
-    run.generation++;
+  if (entry.kind === "retried" || entry.kind === "start") {
+    const begins = entry.kind === "start";
+    const may = isEnded(run.state) && (begins || run.state !== "completed") && run.needs !== null;
+    history.expect(may, "S16", run, `retried while ${run.state}`);
+    const same = JSON.stringify(entry.payload) === JSON.stringify(run.journal[run.baseSeq]!.payload);
+    history.expect(!begins || same, "S8", run, "begins again with other input");
+    if (begins) history.nextGeneration(run);
+    else run.generation++;
     run.state = "waiting";
     run.streak = 0;
     run.waitingSince = history.now;

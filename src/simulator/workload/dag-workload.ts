@@ -62,6 +62,7 @@ export class DagWorkload implements Workload {
       void client.pause(id);
       at(chance.between(0, swarm.leaseMs * 2), () => void client.resume(id));
     });
+    some(4, (id) => void client.retryTask(id, chance.int(0, 5), chance.happens(0.5)));
   }
 
   /** The last paused run is resumed. */

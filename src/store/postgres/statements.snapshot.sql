@@ -8254,7 +8254,7 @@ o as (
     available_at = t.now
   from l, t
   where r.id = l.id
-    and l.state in ('failed', 'dead', 'quarantined')
+    and (l.state in ('failed', 'dead', 'quarantined') or l.state = 'completed' and $7::bool and r.pending > 0)
     and (l.task_of is null or (l.state = 'quarantined' and not $2::bool))
   returning r.id, r.seq, l.base_seq as old_base
 ),
@@ -8280,7 +8280,7 @@ reopened as (
   set taken_seq = null
   where i.run_id = any (array (select id from o)) and i.taken_seq = 0 and i.key <> 'cancel'
 )
-select l.id, l.state, l.claim_group, l.task_of,
+select l.id, l.state, l.claim_group, l.task_of, l.id in (select id from o) as opened,
   l.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
     and exists (
       select
@@ -8290,7 +8290,7 @@ select l.id, l.state, l.claim_group, l.task_of,
 from l;
 
 -- retry_tasks · task/retry-tasks.ts
--- Retries the tasks of failed runs that did not succeed.
+-- Retries tasks of ended runs, and what needs them.
 with recursive roots as materialized (
   select r.id
   from unnest((select $1::uuid[])) as w (id)
@@ -8298,7 +8298,7 @@ with recursive roots as materialized (
     select id
     from "holdfast".runs r
     where r.id = w.id
-      and r.state in ('failed', 'dead', 'quarantined')
+      and (r.state in ('failed', 'dead', 'quarantined') or r.state = 'completed' and $4::uuid[] is not null)
       and not coalesce(
         (
           select true
@@ -8325,37 +8325,98 @@ tree(id, parent) as (
     offset 0
   ) j
 ),
-l as materialized (
-  select r.id, r.state, r.seq, r.base_seq, r.claim_group
+locked as materialized (
+  select r.id, r.state, r.seq, r.base_seq
   from "holdfast".runs r
   where r.id = any (array (select id from tree))
   order by r.id
   for no key update
+),
+l as materialized (
+  select k.id, k.state, k.seq, k.base_seq, tree.parent
+  from locked k
+  join tree on tree.id = k.id
 ),
 edges as materialized (
   select n.need_id, n.run_id
   from l
   cross join lateral (select need_id, run_id from "holdfast".run_needs n where n.need_id = l.id offset 0) n
 ),
-opened(id) as (
-  select l.id
+alive as materialized (
+  select id, parent
   from l
-  where l.state in ('failed', 'dead', 'quarantined', 'cancelled') and l.id not in (select id from roots)
+  where state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+),
+begun as materialized (
+  select e.run_id as id
+  from edges e
+  where e.run_id in (select id from alive)
+  group by e.run_id having not bool_or(e.need_id in (select id from alive))
+    and not ($5::bool and bool_or(e.run_id in (select id from l where state = 'quarantined')))
   union
   select l.id
-  from opened o
+  from l
+  where l.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+    and l.id in (select parent from alive)
+    and l.id not in (select id from roots)
+),
+above(id) as (
+  select e.need_id
+  from begun b
+  join edges e on e.run_id = b.id
+  union
+  select e.need_id
+  from above a
+  join edges e on e.run_id = a.id
+),
+seeds as materialized (
+  select l.id
+  from l
+  where l.id not in (select id from roots)
+    and l.id not in (select id from above)
+    and (
+      select true
+      from "holdfast".journal j
+      where j.run_id = l.id and j.seq > l.base_seq and j.key = $3::text and j.epoch = 0
+      limit 1
+    ) is null
+    and case
+    when $4::uuid[] is null then l.state in ('failed', 'dead', 'quarantined', 'cancelled')
+    else l.id = any ($4::uuid[])
+      and (l.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead') or l.state = 'quarantined')
+      or l.parent = any ($4::uuid[])
+      and l.state in ('failed', 'dead', 'quarantined', 'cancelled') end
+),
+behind(id) as (
+  select l.id
+  from seeds o
   join edges e on e.need_id = o.id
   join l on l.id = e.run_id
-  where l.state = 'skipped'
+  where (l.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead') or l.state = 'quarantined')
+    and ($5::bool or l.state = 'skipped')
+  union
+  select l.id
+  from behind o
+  join edges e on e.need_id = o.id
+  join l on l.id = e.run_id
+  where (l.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead') or l.state = 'quarantined')
+    and ($5::bool or l.state = 'skipped')
 ),
-live as materialized (
+fresh as materialized (
+  select id
+  from behind
+  union
   select l.id
   from l
-  where l.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
-  union
-  select id
-  from opened
+  where l.state = 'completed' and l.id in (select id from seeds)
 ),
+opened as materialized (
+  select l.id, l.base_seq, l.id in (select id from fresh) as fresh
+  from l
+  where l.id in (select id from seeds union select id from fresh)
+    and (l.parent is null or l.parent not in (select id from fresh))
+),
+live as materialized (select id from alive union select id from opened),
 waits as materialized (
   select x.id, count(*)::int as n, bool_or(x.need) as need
   from (
@@ -8363,9 +8424,9 @@ waits as materialized (
     from edges e
     where e.need_id in (select id from live)
     union all
-    select tree.parent, false
-    from tree
-    where tree.parent is not null and tree.id in (select id from live)
+    select l.parent, false
+    from l
+    where l.parent is not null and l.id in (select id from live)
   ) x
   group by x.id
 ),
@@ -8377,37 +8438,56 @@ o as (
     counts = true,
     generation = r.generation + 1,
     seq = r.seq + 1,
+    base_seq = case when u.fresh then r.seq else r.base_seq end,
     failures = 0,
     crashes = 0,
     ended_at = null,
     archived_at = null,
     available_at = t.now + (u.ord - 1) * interval '1 microsecond'
   from (
-    select o.id, coalesce(w.n, 0) as n, coalesce(w.need, false) as need,
+    select o.id, o.fresh, o.base_seq, coalesce(w.n, 0) as n, coalesce(w.need, false) as need,
       row_number() over (order by o.id) as ord
     from opened o
     left join waits w on w.id = o.id
   ) u,
     t
   where r.id = u.id
-  returning r.id, r.seq, r.claim_group, r.state
+  returning r.id, r.seq, r.claim_group, r.state, u.fresh, u.base_seq as old_base
 ),
 counted as (
   update "holdfast".runs r
   set pending = coalesce((select n from waits w where w.id = r.id), 0)
-  where r.id in (select id from roots)
+  where r.id = any (
+    array (
+      select id
+      from roots
+      union
+      select e.run_id
+      from edges e
+      join alive a on a.id = e.run_id
+      where e.need_id in (select id from opened)
+        and e.run_id not in (select id from begun)
+        and e.run_id not in (select id from opened)
+    )
+  )
 ),
 written as (
-  insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, at)
-  select o.id, o.seq, 0, 'retried', $2::text, $3::text, t.now
-  from o, t
+  insert into "holdfast".journal (run_id, seq, epoch, kind, name, key, codec, data, at)
+  select o.id, o.seq, 0, case when o.fresh then 'start' else 'retried' end, $2::text, $3::text, j.codec,
+    j.data, t.now
+  from o
+  cross join t
+  left join lateral (
+    select codec, data
+    from "holdfast".journal j
+    where o.fresh and j.run_id = o.id and j.seq = o.old_base + 1
+    limit 1
+  ) j on true
 ),
 forgotten as (
-  delete from "holdfast".inbox i using tree
-  where tree.id in (select id from opened)
-    and (
-      (i.run_id = tree.id and i.key = 'cancel') or (i.run_id = tree.parent and i.key = 'child:' || tree.id)
-    )
+  delete from "holdfast".inbox i using l
+  where l.id in (select id from opened)
+    and ((i.run_id = l.id and i.key = 'cancel') or (i.run_id = l.parent and i.key = 'child:' || l.id))
 )
 select (
   select jsonb_agg(jsonb_build_object('id', id, 'claim_group', claim_group, 'state', state))

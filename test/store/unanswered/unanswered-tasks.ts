@@ -134,6 +134,15 @@ export function taskOperations(): Operation[] {
       }),
     },
     {
+      name: "retry: one task of a run",
+      statement: "retry_runs",
+      prepare: onFamily(async (family) => {
+        await failedParent(family);
+        const asked = { by: "me", callId: call, fromStart: false, tasks: [family.tasks[0]!], after: true };
+        return () => family.store.runs.retry([family.parent], asked);
+      }),
+    },
+    {
       name: "reconcile",
       statement: "reconcile_tasks",
       prepare: onFamily(

@@ -122,7 +122,7 @@ const retention = {
 const retries = {
   retry: {
     ...CHANGES,
-    changes: "failed, dead and quarantined runs: retried",
+    changes: "failed, dead and quarantined runs: retried; completed ones with `tasks`",
     check: (runIds, options) => checkIds("runIds", runIds) ?? checkRetry(options),
     each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },
@@ -155,10 +155,13 @@ function checkRetry(options: RetryCall): v.Problem {
     callId: v.checkUuid,
     fromStart: v.checkBoolean,
     note: v.optional(v.checkPayload),
+    tasks: v.optional(v.listOf("run ids", v.checkUuid)),
+    after: v.optional(v.checkBoolean),
   });
   const problem = check("", options);
-  if (problem || !options.fromStart || options.note === undefined) return problem;
-  return new InvalidInput("note", "is for a run that continues where it was");
+  if (problem || !options.fromStart) return problem;
+  const misplaced = (["note", "tasks"] as const).find((name) => options[name] !== undefined);
+  return misplaced ? new InvalidInput(misplaced, "is for a run that continues where it was") : null;
 }
 
 /** A program is given without its env. */

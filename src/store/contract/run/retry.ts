@@ -12,11 +12,15 @@ export interface RetryCall {
   readonly fromStart: boolean;
   /** For the program of a run that continues where it was; recorded in its journal entry of kind `retried`. */
   readonly note?: Payload;
+  /** Only these tasks of the runs, by the ids of their own runs, and what was skipped behind them. Then a completed run can be retried, too. */
+  readonly tasks?: readonly string[];
+  /** With `tasks`: also all that needs them, and what needs that. */
+  readonly after?: boolean;
 }
 
 export type RetryAnswer =
   | { readonly outcome: "retried" }
-  /** Only failed, dead and quarantined runs can be retried. */
+  /** Only failed, dead and quarantined runs can be retried; with `tasks`, also completed ones that have one of them. */
   | { readonly outcome: "not retryable"; readonly state: RunState }
   /** It is a task of this run, and is retried together with it: other tasks may wait for it. */
   | { readonly outcome: "task"; readonly of: string }
@@ -28,8 +32,9 @@ export function isRetryable(state: RunState): boolean {
 
 export interface RunRetries {
   /**
-   * Retries failed, dead and quarantined runs, with those of their tasks that did not succeed: of the skipped tasks only those
-   * behind another that is retried. From the start, a run begins again with new tasks. Answers are in the order of the ids.
+   * Retries failed, dead and quarantined runs, with those of their tasks that did not succeed, which continue where they were, and
+   * all tasks that need one of these, directly or not: they saw the failure, and begin again. A task stays as it is while one
+   * that needs it has begun and not ended. From the start, a run begins again with new tasks. Answers are in the order of the ids.
    */
   retry(runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]>;
 }

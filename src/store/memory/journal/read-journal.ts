@@ -13,7 +13,7 @@ import {
 import type { RunGlance } from "../../contract/run/runs.js";
 import { toMs } from "../table/micros.js";
 import { copyPayload } from "../table/payload.js";
-import type { JournalRow } from "../table/rows.js";
+import type { JournalRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
 export function memoryJournal(tables: Tables): JournalStore {
@@ -47,6 +47,12 @@ export function glance(tables: Tables, runId: string): RunGlance | null {
   if (!row || !seen) return null;
   const isShort = Buffer.byteLength(seen.entry?.payload?.data ?? "") <= GIVEN.bytes;
   return { state: row.state, seq: row.seq, end: isShort ? seen.entry : null, misfits: row.misfits && [...row.misfits] };
+}
+
+/** The same call repeated finds its entry. */
+export function wrote(tables: Tables, { id, baseSeq }: Pick<RunRow, "id" | "baseSeq">, callId: string): boolean {
+  const log = [...(tables.journal.get(id)?.values() ?? [])];
+  return log.some(({ seq, key, epoch }) => seq >= baseSeq && key === callId && epoch === 0);
 }
 
 function readJournal(

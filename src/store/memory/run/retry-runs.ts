@@ -3,6 +3,7 @@
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
 import { appendEntry } from "../journal/append-entry.js";
+import { wrote } from "../journal/read-journal.js";
 import { compareText } from "../table/names.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
@@ -14,7 +15,7 @@ import { moveRun, nextGeneration } from "./move-run.js";
 
 export function retryRuns(tables: Tables, runIds: readonly string[], options: RetryCall): readonly RetryAnswer[] {
   const nowUs = tables.nowUs();
-  if (!options.fromStart) retryTasks(tables, rootsOf(tables, runIds), options, nowUs);
+  if (!options.fromStart) retryTasks(tables, rootsOf(tables, runIds, options), options, nowUs);
   return runIds.map((id): RetryAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
@@ -24,21 +25,27 @@ export function retryRuns(tables: Tables, runIds: readonly string[], options: Re
     // where it stopped.
     const opens = of === null || (row.state === "quarantined" && !options.fromStart);
     if (!opens && !mine) return { outcome: "task", of: of! };
-    if (!isRetryable(row.state) && !mine) return { outcome: "not retryable", state: row.state };
+    if (!mayOpen(row, options) && !mine) return { outcome: "not retryable", state: row.state };
     if (!mine) open(tables, row, options, nowUs);
     return { outcome: "retried" };
   });
 }
 
+/** A completed run is opened when tasks of it were. */
+function mayOpen({ state, pending }: RunRow, { tasks }: RetryCall): boolean {
+  return isRetryable(state) || (state === "completed" && tasks !== undefined && pending > 0);
+}
+
 /** Those that will be retried. */
-function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
+function rootsOf(tables: Tables, runIds: readonly string[], { tasks }: RetryCall): RunRow[] {
   const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
-  return rows.filter((row) => isRetryable(row.state) && taskOf(tables, row) === null);
+  const opens = ({ state }: RunRow) => isRetryable(state) || (state === "completed" && tasks !== undefined);
+  return rows.filter((row) => opens(row) && taskOf(tables, row) === null);
 }
 
 /** Those that are to start over and have open tasks, by id. */
 export function busyRuns(tables: Tables, runIds: readonly string[], options: RetryCall): RunRow[] {
-  const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
+  const busy = options.fromStart ? rootsOf(tables, runIds, options).filter(({ pending }) => pending > 0) : [];
   return busy.sort((a, b) => compareText(a.id, b.id));
 }
 
@@ -46,12 +53,6 @@ export function busyRuns(tables: Tables, runIds: readonly string[], options: Ret
 export function leaveTasks(tables: Tables, root: RunRow, by: string): void {
   cancelTasks(tables, root.id, { by, reason: "its run starts over" });
   for (const task of tasksOf(tables, root)) task.counts = false;
-}
-
-/** The same call repeated finds its entry. */
-function wrote(tables: Tables, row: RunRow, callId: string): boolean {
-  const log = [...(tables.journal.get(row.id)?.values() ?? [])];
-  return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
 }
 
 function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: RetryCall, nowUs: number): void {

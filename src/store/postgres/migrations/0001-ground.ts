@@ -139,14 +139,16 @@ begin
                               'dead', 'quarantined']
     when 'parked' then array['waiting', 'held', 'paused', 'cancelled', 'failed']
     when 'paused' then array['blocked', 'held', 'waiting', 'parked', 'cancelled', 'failed']
+    when 'completed' then array['waiting', 'held', 'blocked']
     when 'failed' then array['waiting', 'held', 'blocked']
     when 'dead' then array['waiting', 'held', 'blocked']
     when 'quarantined' then array['waiting', 'held', 'blocked', 'paused', 'cancelled']
     when 'cancelled' then array['waiting', 'held', 'blocked']
     when 'skipped' then array['waiting', 'held', 'blocked']
     else array[]::text[] end))
-    or (old.state in ('failed', 'dead', 'cancelled', 'skipped') and new.generation <= old.generation)
+    or (old.state in ('completed', 'failed', 'dead', 'cancelled', 'skipped') and new.generation <= old.generation)
     or (old.state in ('cancelled', 'skipped') and not new.counts)
+    or (old.state = 'completed' and not new.counts and new.pending = 0)
   then
     raise exception 'run %: % to % is not a legal move', old.id, old.state, new.state using errcode = 'HF001';
   end if;

@@ -1,7 +1,7 @@
 // Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { isRetryable, type RetryAnswer, type RetryCall } from "../../contract/run/retry.js";
+import type { RetryAnswer, RetryCall } from "../../contract/run/retry.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { IDS } from "../connection/rowset.js";
@@ -10,8 +10,12 @@ import { reopen } from "../task/retry-tasks.js";
 import { isTask } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
-/** A quarantined task has not ended and is still waited for: it is the only task that can be retried alone, where it was. */
-const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
+/**
+ * A quarantined task has not ended and is still waited for: it is the only task that can be retried alone, where it was. A
+ * completed run is opened when tasks of it were.
+ */
+const OPENS = `(l.state in ('failed', 'dead', 'quarantined') or l.state = 'completed' and $7::bool and r.pending > 0)
+    and (l.task_of is null or (l.state = 'quarantined' and not $2::bool))`;
 
 /**
  * All rows are locked first, in the order of their ids; the locked row decides. Messages that had arrived too late for the
@@ -35,7 +39,7 @@ with t as materialized (select ${now} as now
       base_seq = case when $2::bool then l.seq else l.base_seq end, pending = case when $2::bool then 0 else r.pending end,
       failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
   from l, t
-  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined') and ${OPENS}
+  where r.id = l.id and ${OPENS}
   returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
@@ -49,7 +53,7 @@ with t as materialized (select ${now} as now
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select id from o)) and i.taken_seq = 0 and i.key <> 'cancel'
 )
-select l.id, l.state, l.claim_group, l.task_of,
+select l.id, l.state, l.claim_group, l.task_of, l.id in (select id from o) as opened,
   l.state not in ${ENDED} and exists (
     select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
   ) as mine
@@ -62,23 +66,22 @@ interface Row {
   state: RunState;
   claim_group: number;
   task_of: string | null;
+  opened: boolean;
   mine: boolean;
 }
 
 async function retry(db: Database, runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]> {
-  const { by, callId, fromStart, note } = options;
-  await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, by, callId));
-  const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data];
+  const { by, callId, fromStart, note, tasks } = options;
+  await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, options));
+  const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data, tasks !== undefined];
   const rows = await db.run<Row>(retryRuns, values);
-  const opens = ({ state, task_of }: Row) =>
-    isRetryable(state) && (task_of === null || (state === "quarantined" && !fromStart));
-  db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));
+  db.onWork(rows.filter(({ opened }) => opened).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RetryAnswer => {
     const row = byId.get(id);
     if (!row) return { outcome: "unknown" };
-    if (row.task_of !== null && !row.mine && !opens(row)) return { outcome: "task", of: row.task_of };
-    return isRetryable(row.state) || row.mine ? { outcome: "retried" } : { outcome: "not retryable", state: row.state };
+    if (row.opened || row.mine) return { outcome: "retried" };
+    return row.task_of === null ? { outcome: "not retryable", state: row.state } : { outcome: "task", of: row.task_of };
   });
 }
 

@@ -150,6 +150,87 @@ export const taskOperationCases = cases("tasks", {
     matches(await s.run(parent.runId), { state: "waiting", pending: 3, generation: 1 }, "parent");
   },
 
+  "a retry also opens what succeeded behind a failure, to begin again; what is not behind it stays": async (s) => {
+    const { parent, ids } = await family(s, [[], [], [0, 1], [2], [0]]);
+    const [good, bad, join, last, apart] = ids as [string, string, string, string, string];
+    for (const claim of await claimTasks(s)) await s.accept(claim, [claim.runId === bad ? fail() : complete]);
+    for (const claim of await claimTasks(s)) await s.accept(claim, [complete]);
+    await s.accept(await one(s), [complete]);
+    await s.accept(await s.claimOne(), [fail()]);
+    const before = await s.run(join);
+    await s.store.runs.retry([parent.runId], { by: "me", callId: s.token(), fromStart: false });
+    same(
+      await states(s, [good, bad, join, last, apart]),
+      ["completed", "waiting", "blocked", "blocked", "completed"],
+      "",
+    );
+    matches(await s.run(bad), { baseSeq: 0, generation: 1 }, "the failed one continues where it was");
+    const opened = await s.run(join);
+    matches(
+      opened,
+      { baseSeq: before.seq, seq: before.seq + 1, generation: 1, pending: 1 },
+      "one behind it begins again",
+    );
+    same(await s.log(join), ["start"], "its journal");
+    const [start] = await s.store.journal.peek([{ runId: join, what: "start" }]);
+    matches(start?.entry, { name: "me", payload: s.newRun({}).input }, "with its input");
+    matches(await s.run(parent.runId), { state: "waiting", pending: 3 }, "parent");
+    await s.accept(await one(s), [complete]);
+    same(await states(s, [join, last]), ["waiting", "blocked"], "counted down");
+    same((await s.store.runs.reconcile()).replayed, 0, "counts");
+  },
+
+  "tasks that are named are retried, with what was skipped behind them or with everything behind them": async (s) => {
+    const { parent, ids } = await family(s, [[], [0], [1], []]);
+    const [first, second, third, apart] = ids as [string, string, string, string];
+    for (const claim of await claimTasks(s)) await s.accept(claim, [complete]);
+    await s.accept(await one(s), [complete]);
+    await s.accept(await one(s), [fail("skipped")]);
+    await s.accept(await s.claimOne(), [complete]);
+    const call = (tasks: readonly string[], after: boolean) => {
+      return { by: "me", callId: s.token(), fromStart: false, tasks, after };
+    };
+    const none = [{ outcome: "not retryable", state: "completed" }];
+    same(await s.store.runs.retry([parent.runId], call([s.id()], true)), none, "a task of no run");
+    same(await s.store.runs.retry([parent.runId], { ...call([], true) }), none, "no task");
+    const asked = call([second], false);
+    same(await s.store.runs.retry([parent.runId], asked), [{ outcome: "retried" }], "one");
+    same(await s.store.runs.retry([parent.runId], asked), [{ outcome: "retried" }], "the same call");
+    same(await states(s, [first, second, third, apart]), ["completed", "waiting", "blocked", "completed"], "opened");
+    same((await s.run(second)).generation, 1, "once");
+    matches(await s.run(parent.runId), { state: "waiting", pending: 2, generation: 1 }, "parent");
+    const busy = await s.store.runs.retry([parent.runId], call([first], true));
+    same(busy, [{ outcome: "not retryable", state: "waiting" }], "a run that has not ended");
+    await s.accept(await one(s), [complete]);
+    await s.accept(await one(s), [complete]);
+    await s.accept(await s.claimOne(), [complete]);
+    same(await s.store.runs.retry([parent.runId], call([first], true)), [{ outcome: "retried" }], "with all after it");
+    same(await states(s, [first, second, third, apart]), ["waiting", "blocked", "blocked", "completed"], "opened");
+  },
+
+  "a failed task stays while one that needs it has begun and not ended": async (s) => {
+    const parent = await s.start({ crashLimit: 1 });
+    const tasks = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
+    const [bad, join, blocked] = tasks.map(({ id }) => id) as [string, string, string];
+    const starts = [enqueue(tasks[0]!), enqueue(tasks[1]!, [bad]), enqueue(tasks[2]!, [bad, join])];
+    await s.accept(parent, [...starts, park({ wakeInMs: 1, wakeAfter: 1000, forTasks: true })]);
+    await s.accept(await one(s), [fail()]);
+    const working = await one(s);
+    await s.advance(1);
+    await s.wakeLeftovers();
+    await s.advance(1);
+    await s.claimOne({ leaseMs: SHORT_MS });
+    await s.advance(PAST_MS);
+    await s.store.runs.reclaimExpired({ env: s.env, limit: 1000 });
+    matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead before its tasks");
+    const call = () => ({ by: "me", callId: s.token(), fromStart: false });
+    same(await s.store.runs.retry([parent.runId], call()), [{ outcome: "retried" }], "answer");
+    same(await states(s, [bad, join, blocked]), ["failed", "running", "blocked"], "left");
+    matches(await s.run(blocked), { pending: 1 }, "waits for the one that works");
+    await s.accept(working, [complete]);
+    same((await s.store.runs.reconcile()).replayed, 0, "counts");
+  },
+
   "a task is not opened without its run, and with it once": async (s) => {
     const { parent, ids } = await family(s, [[], []]);
     const [first, second] = await claimTasks(s);
