@@ -10,7 +10,6 @@ import type { APPROVAL_ROUTES } from "../routes/approvals.js";
 import { iso } from "../view/iso.js";
 import { redacted } from "../view/redact.js";
 
-
 interface DeadFilter {
   readonly program?: string | undefined;
   readonly queue?: string | undefined;

@@ -1368,6 +1368,7 @@ taken as (delete from "holdfast".reclaimed_claims k where k.run_id = any (array 
 deferred as (delete from "holdfast".deferred_runs f where f.run_id = any (array (select id from gone))),
 needs as (delete from "holdfast".run_needs n where n.need_id = any (array (select id from gone))),
 misfits as (delete from "holdfast".misfit_runs m where m.run_id = any (array (select id from gone))),
+attributes as (delete from "holdfast".run_attributes a where a.run_id = any (array (select id from gone))),
 limits as (delete from "holdfast".run_limits l where l.run_id = any (array (select id from gone))),
 tries as materialized (
   select p.env, p.program, p.opening, p.n
@@ -2327,6 +2328,151 @@ with mine as materialized (
 delete from "holdfast".timeouts o using mine m
 where o.generation = m.generation and o.token = m.token
 returning o.generation, o.token;
+
+-- count_figures · statistic/statistics.ts
+-- Counts what started and ended in the last closed steps of time.
+with t as materialized (select clock_timestamp() as now),
+w as materialized (
+  select high - interval '30000 milliseconds' as low, high
+  from (select date_bin(10000 * interval '1 millisecond', t.now, timestamptz 'epoch') as high from t) x
+),
+mine as materialized (
+  select g.id,
+    case
+      when dense_rank() over (order by g.program collate "C", g.queue collate "C") <= 200 then program
+      else 'other' end as program,
+    case
+      when dense_rank() over (order by g.program collate "C", g.queue collate "C") <= 200 then queue
+      else 'other' end as queue
+  from "holdfast".claim_groups g
+  where g.env = $1
+),
+happened as (
+  select date_bin(10000 * interval '1 millisecond', x.ended_at, timestamptz 'epoch') as at, m.program,
+    m.queue, x.state as what,
+    width_bucket(
+      extract(epoch from x.ended_at - x.created_at) * 1000, array[50, 100, 250, 500, 1000, 2500, 5000,
+        10000, 30000, 60000, 300000, 1800000, 7200000]::numeric[]
+    ) as bucket
+  from mine m
+  cross join lateral (
+    select r.state, r.created_at, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = m.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 0
+      and r.ended_at is not null
+      and r.ended_at >= (select low from w)
+      and r.ended_at < (select high from w)
+    union all
+    select r.state, r.created_at, r.ended_at
+    from "holdfast".runs r
+    where r.claim_group = m.id
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+      and r.ended_at >= (select low from w)
+      and r.ended_at < (select high from w)
+  ) x
+  where x.state <> 'quarantined'
+  union all
+  select date_bin(10000 * interval '1 millisecond', x.created_at, timestamptz 'epoch'), m.program, m.queue,
+    'started', null
+  from (
+    select r.claim_group, r.created_at
+    from "holdfast".runs r
+    where r.id >= rpad(
+      lpad(
+        to_hex(floor(extract(epoch from (select low from w) - interval '10000 milliseconds') * 1000)::bigint),
+          12, '0'
+      ),
+        32, '0'
+    )::uuid
+      and r.id < rpad(
+        lpad(
+          to_hex(
+            floor(extract(epoch from (select high from w) + interval '10000 milliseconds') * 1000)::bigint
+          ),
+            12, '0'
+        ),
+          32, '0'
+      )::uuid
+      and r.created_at >= (select low from w)
+      and r.created_at < (select high from w)
+    offset 0
+  ) x
+  join mine m on m.id = x.claim_group
+)
+insert into "holdfast".run_figures as f (
+  env, at, step_ms, program, queue, started, completed, failed, dead, cancelled, skipped, durations
+)
+select $1, h.at, 10000, coalesce(h.program, ''), coalesce(h.queue, ''),
+  count(*) filter (where h.what = 'started'), count(*) filter (where h.what = 'completed'),
+  count(*) filter (where h.what = 'failed'), count(*) filter (where h.what = 'dead'),
+  count(*) filter (where h.what = 'cancelled'), count(*) filter (where h.what = 'skipped'),
+  array[count(*) filter (where h.bucket = 0), count(*) filter (where h.bucket = 1),
+  count(*) filter (where h.bucket = 2), count(*) filter (where h.bucket = 3),
+  count(*) filter (where h.bucket = 4), count(*) filter (where h.bucket = 5),
+  count(*) filter (where h.bucket = 6), count(*) filter (where h.bucket = 7),
+  count(*) filter (where h.bucket = 8), count(*) filter (where h.bucket = 9),
+  count(*) filter (where h.bucket = 10), count(*) filter (where h.bucket = 11),
+  count(*) filter (where h.bucket = 12), count(*) filter (where h.bucket = 13)]::int[]
+from happened h
+group by grouping sets((h.at, h.program, h.queue), (h.at))
+on conflict (env, step_ms, at, program, queue) do update set started = greatest(f.started, excluded.started),
+  completed = greatest(f.completed, excluded.completed), failed = greatest(f.failed, excluded.failed),
+  dead = greatest(f.dead, excluded.dead), cancelled = greatest(f.cancelled, excluded.cancelled),
+  skipped = greatest(f.skipped, excluded.skipped),
+  durations = array[greatest(f.durations[1], excluded.durations[1]),
+  greatest(f.durations[2], excluded.durations[2]), greatest(f.durations[3], excluded.durations[3]),
+  greatest(f.durations[4], excluded.durations[4]), greatest(f.durations[5], excluded.durations[5]),
+  greatest(f.durations[6], excluded.durations[6]), greatest(f.durations[7], excluded.durations[7]),
+  greatest(f.durations[8], excluded.durations[8]), greatest(f.durations[9], excluded.durations[9]),
+  greatest(f.durations[10], excluded.durations[10]), greatest(f.durations[11], excluded.durations[11]),
+  greatest(f.durations[12], excluded.durations[12]), greatest(f.durations[13], excluded.durations[13]),
+  greatest(f.durations[14], excluded.durations[14])]
+where excluded.started > f.started
+  or excluded.completed > f.completed
+  or excluded.failed > f.failed
+  or excluded.dead > f.dead
+  or excluded.cancelled > f.cancelled
+  or excluded.skipped > f.skipped;
+
+-- count_prunable_runs, old · run/retain-runs.ts
+-- Counts the runs that would be removed, by state.
+select r.state, count(*)::int as n
+from "holdfast".claim_groups g
+join "holdfast".runs r on r.claim_group = g.id
+where g.env = $1
+  and ($5::text is null or g.program = $5)
+  and ($6::text is null or g.queue = $6)
+  and ($7::uuid[] is null or r.id = any ($7))
+  and $3::int is null
+  and r.ended_at is not null
+  and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+  and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+  and ($4::text[] is null or r.state = any ($4))
+  and not exists (
+    select
+    from "holdfast".runs p
+    where p.id = r.parent_id
+      and p.state not in ('completed', 'cancelled', 'skipped')
+      and not (
+        p.ended_at is not null
+          and p.state in ('failed', 'dead')
+          and p.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
+          and ($4::text[] is null or p.state = any ($4))
+      )
+  )
+group by 1;
 
 -- count_runs, of all states · run/list-runs.ts
 -- Counts runs by state.
@@ -4372,6 +4518,12 @@ from "holdfast".journal j
 where j.run_id = $1 and j.name = $2 and j.kind = 'set'
 order by j.run_id, j.name, j.seq desc
 limit 1;
+
+-- last_statistics · statistic/statistics.ts
+-- Reads when figures were last counted.
+select floor(extract(epoch from c.at) * 1000)::float8 as at
+from "holdfast".cleanups c
+where c.env = $1 and c.part = 'statistics';
 
 -- leave_tasks · task/leave-tasks.ts
 -- Stops counting the tasks of runs that start again.
