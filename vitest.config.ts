@@ -1,31 +1,58 @@
-// How the tests run: one embedded PostgreSQL for all files, two files at a time, no second chances.
+// How the tests run: one embedded PostgreSQL for all files, no second chances. First the files that mostly wait, several at a
+// time; then the others, one per core.
 
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { LongestFirst } from "./test/harness/longest-first.js";
+import { ALL, isPure, WAITING } from "./test/harness/suites.js";
+
+/** Of the machine that CI has. */
+const CORES = 2;
+/** As many as leave these cores half idle: what waits also measures. */
+const WAITING_AT_ONCE = 3;
 
 const src = (path: string) => join(import.meta.dirname, "src", path);
 
+function project(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
+  return {
+    resolve: {
+      alias: [
+        { find: /^holdfast$/, replacement: src("index.ts") },
+        { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
+        {
+          find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|admin|otel|testing|compat)$/,
+          replacement: src("$1/index.ts"),
+        },
+      ],
+    },
+    test: {
+      name,
+      pool: "forks",
+      testTimeout: 30_000,
+      hookTimeout: 30_000,
+      retry: 0,
+      // Nodes and stores print warnings by default: a test that provokes them reads them from its own logger.
+      env: { HOLDFAST_LOG: "off" },
+      ...test,
+    },
+  };
+}
+
+const pure = ALL.filter((file) => !WAITING.includes(file) && isPure(file));
+
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^holdfast$/, replacement: src("index.ts") },
-      { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
-      {
-        find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|admin|otel|testing|compat)$/,
-        replacement: src("$1/index.ts"),
-      },
-    ],
-  },
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     globalSetup: ["test/harness/global-setup.ts"],
-    // Nodes and stores print warnings by default: a test that provokes them reads them from its own logger.
-    env: { HOLDFAST_LOG: "off" },
-    pool: "forks",
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    retry: 0,
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/harness/count-reporter.ts"],
+    projects: [
+      project("waiting", { include: [...WAITING], maxWorkers: WAITING_AT_ONCE, sequence: { groupOrder: 0 } }),
+      project("busy", {
+        include: ALL.filter((file) => !WAITING.includes(file) && !pure.includes(file)),
+        maxWorkers: CORES,
+        sequence: { groupOrder: 1 },
+      }),
+      project("pure", { include: pure, isolate: false, maxWorkers: CORES, sequence: { groupOrder: 1 } }),
+    ],
   },
 });

@@ -1,4 +1,4 @@
-// Plants a bug on a copy of the project: the source itself is never touched.
+// Plants bugs on a copy of the project: the source itself is never touched.
 
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,19 +20,42 @@ const COPIED = [
   "vitest.config.ts",
 ];
 
-/** The copy's folder; null when the patch does not apply. Without a mutant, a copy as it is. */
-export async function plant(mutant: Mutant | null): Promise<string | null> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
-  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const edit of mutant?.edits ?? []) {
-    const file = join(folder, edit.file);
-    const patched = applyEdit(await readFile(file, "utf8"), edit);
-    if (patched === null) {
-      await rm(folder, { recursive: true });
-      return null;
-    }
-    await writeFile(file, patched);
+/** A copy of the project, for one planted bug at a time. */
+export class Copy {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
   }
-  return folder;
+
+  static async make(): Promise<Copy> {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
+    for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
+    await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+    return new Copy(folder);
+  }
+
+  /** Returns the function that removes the bug again; null, and nothing has changed, when the patch does not apply. */
+  async plant(mutant: Mutant): Promise<(() => Promise<void>) | null> {
+    const before = new Map<string, string>();
+    const restore = async () => {
+      for (const [file, text] of before) await writeFile(file, text);
+    };
+    for (const edit of mutant.edits) {
+      const file = join(this.folder, edit.file);
+      const text = await readFile(file, "utf8");
+      const patched = applyEdit(text, edit);
+      if (patched === null) {
+        await restore();
+        return null;
+      }
+      if (!before.has(file)) before.set(file, text);
+      await writeFile(file, patched);
+    }
+    return restore;
+  }
+
+  remove(): Promise<void> {
+    return rm(this.folder, { recursive: true, force: true });
+  }
 }

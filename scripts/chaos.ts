@@ -3,12 +3,11 @@
 // and not the history. With --mutant the bug is planted on a copy, and the copy's own chaos run is reported.
 
 import { spawn } from "node:child_process";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { FAULTS, type Fault } from "../chaos/nemesis.js";
 import { chaos } from "../chaos/run.js";
 import { MUTANTS } from "../mutants/index.js";
-import { plant } from "../mutants/plant.js";
+import { Copy } from "../mutants/plant.js";
 
 function after(flag: string): string | undefined {
   const at = process.argv.indexOf(flag);
@@ -26,18 +25,18 @@ const say = (line: string) => {
 async function onACopy(name: string): Promise<number> {
   const mutant = MUTANTS.find((one) => one.name === name);
   if (!mutant) throw new Error(`no mutant ${name}; there are: ${MUTANTS.map((one) => one.name).join(", ")}`);
-  const folder = await plant(mutant);
-  if (folder === null) throw new Error(`the mutant ${name} does not apply`);
+  const copy = await Copy.make();
   const rest = process.argv.slice(2).filter((word) => word !== "--mutant" && word !== name);
   try {
-    const script = join(folder, "scripts", "chaos.ts");
+    if ((await copy.plant(mutant)) === null) throw new Error(`the mutant ${name} does not apply`);
+    const script = join(copy.folder, "scripts", "chaos.ts");
     const child = spawn(process.execPath, ["--import", "tsx", script, "--discard", ...rest], {
-      cwd: folder,
+      cwd: copy.folder,
       stdio: "inherit",
     });
     return await new Promise((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await copy.remove();
   }
 }
 

@@ -1,10 +1,10 @@
 // `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, runs its killers, and requires that one fails.
 
 import { spawn } from "node:child_process";
-import { rm } from "node:fs/promises";
 import { MUTANTS } from "../mutants/index.js";
 import type { Killer, Mutant } from "../mutants/mutant.js";
-import { plant } from "../mutants/plant.js";
+import { newestFirst } from "../mutants/newest-first.js";
+import { Copy } from "../mutants/plant.js";
 import { startEmbedded } from "../src/embedded/index.js";
 
 /** One per core of the machines this runs on. */
@@ -50,19 +50,19 @@ function argumentsOf(killer: Killer): string[] {
   return [...SIMULATE, "--seed", String(killer.from ?? 1), "--seeds", String(killer.seeds)];
 }
 
-async function judge(mutant: Mutant, url: string): Promise<Verdict> {
-  const folder = await plant(mutant);
-  if (!folder) return "does not apply";
+async function judge(mutant: Mutant, copy: Copy, url: string): Promise<Verdict> {
+  const restore = await copy.plant(mutant);
+  if (restore === null) return "does not apply";
   try {
-    for (const killer of mutant.killedBy) if (!(await passes(folder, argumentsOf(killer), url))) return "killed";
+    for (const killer of mutant.killedBy) if (!(await passes(copy.folder, argumentsOf(killer), url))) return "killed";
     return "survived";
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await restore();
   }
 }
 
-/** A test that fails without a mutant would "kill" every mutant. */
-async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean> {
+/** A test that fails without a mutant would "kill" every mutant. One file at a time: the other lane judges mutants meanwhile. */
+async function isSound(chosen: readonly Mutant[], copy: Copy, url: string): Promise<boolean> {
   const killers = chosen.flatMap(({ killedBy }) => killedBy);
   const suites = killers.flatMap((killer) => ("file" in killer ? killer : []));
   const whole = suites.filter(({ test }) => test === undefined);
@@ -73,18 +73,14 @@ async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean>
     0,
     ...killers.map((killer) => ("seeds" in killer ? (killer.from ?? 1) + killer.seeds - 1 : 0)),
   );
-  const folder = (await plant(null))!;
-  try {
-    const test = async () =>
-      (whole.length === 0 || (await passes(folder, [...VITEST, ...files(whole)], url, say))) &&
-      (picked.length === 0 || (await passes(folder, [...VITEST, ...files(picked), "-t", names], url, say)));
-    const simulation = async () => seeds === 0 || passes(folder, argumentsOf({ seeds }), url, say);
-    const [tested, simulated] = await Promise.all([test(), simulation()]);
-    if (!tested || !simulated) say("That fails without any mutant.");
-    return tested && simulated;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const inOrder = [...VITEST, "--no-file-parallelism"];
+  const check = (args: readonly string[]) => passes(copy.folder, args, url, say);
+  const sound =
+    (whole.length === 0 || (await check([...inOrder, ...files(whole)]))) &&
+    (picked.length === 0 || (await check([...inOrder, ...files(picked), "-t", names]))) &&
+    (seeds === 0 || (await check(argumentsOf({ seeds }))));
+  say(sound ? "the tests pass without any mutant" : "That fails without any mutant.");
+  return sound;
 }
 
 const say = (line: string) => (json ? console.error(line) : console.log(line));
@@ -93,23 +89,36 @@ const server = await startEmbedded({
   settings: { max_connections: "400" },
   onNotice: () => {},
 });
-const chosen = MUTANTS.filter(({ name }) => only.split("|").some((text) => name.includes(text)));
-const survivors: { name: string; verdict: Verdict }[] = [];
+const chosen = await newestFirst(MUTANTS.filter(({ name }) => only.split("|").some((text) => name.includes(text))));
+const left = [...chosen];
+let survivors: { name: string; verdict: Verdict }[] = [];
+
+async function judgeWhatIsLeft(copy: Copy): Promise<void> {
+  for (let mutant = left.shift(); mutant; mutant = left.shift()) {
+    const startedAt = performance.now();
+    const verdict = await judge(mutant, copy, server.url);
+    if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const shown = verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`;
+    say(`${shown} ${mutant.name} (${mutant.breaks}, ${seconds} s)`);
+  }
+}
+
+const copies = await Promise.all(Array.from({ length: AT_A_TIME }, () => Copy.make()));
 try {
-  const sound = await isSound(chosen, server.url);
-  const left = [...chosen];
-  const work = async () => {
-    for (let mutant = left.shift(); mutant; mutant = left.shift()) {
-      const startedAt = performance.now();
-      const verdict = sound ? await judge(mutant, server.url) : "tests fail without it";
-      if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
-      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      const shown = verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`;
-      say(`${shown} ${mutant.name} (${mutant.breaks}, ${seconds} s)`);
+  const lanes = copies.map(async (copy, i) => {
+    if (i === 0 && !(await isSound(chosen, copy, server.url))) {
+      left.length = 0;
+      return false;
     }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+    await judgeWhatIsLeft(copy);
+    return true;
+  });
+  if ((await Promise.all(lanes)).includes(false)) {
+    survivors = chosen.map(({ name }) => ({ name, verdict: "tests fail without it" }));
+  }
 } finally {
+  await Promise.all(copies.map((copy) => copy.remove()));
   await server.stop();
 }
 const killed = chosen.length - survivors.length;

@@ -76,9 +76,13 @@ export function gather<Item, Answer>(
   async function answersOf(batch: readonly Item[]): Promise<() => void> {
     try {
       const answers = await flush(batch);
-      return () => batch.forEach((item, i) => onAnswer(item, answers[i]!));
+      return () => {
+        for (let i = 0; i < batch.length; i++) onAnswer(batch[i]!, answers[i]!);
+      };
     } catch (error) {
-      return () => batch.forEach((item) => onError(item, error));
+      return () => {
+        for (const item of batch) onError(item, error);
+      };
     }
   }
 

@@ -16,9 +16,9 @@ const POLICY = retryPolicy(undefined);
 export function servicesMaker(
   services: ServicesOption | undefined,
   world: World,
-): (run: RunOfServices) => Promise<Services> {
+): (run: RunOfServices) => Services | Promise<Services> {
+  if (typeof services !== "function") return () => ({ ...services });
   return async (run) => {
-    if (typeof services !== "function") return { ...services };
     for (let failures = 1; ; failures++) {
       try {
         return { ...(await services(run)) };

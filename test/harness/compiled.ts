@@ -18,7 +18,9 @@ const LEFT_OUT = /\.test\.ts$|\.d\.ts$|node_modules/;
 
 /** The compiled copy of a TypeScript file of this project. */
 export function compiled(file: string): string {
-  return join(inject("compiledFolder"), relative(ROOT, file).replace(/\.ts$/, ".js"));
+  const folder = inject("compiledFolder");
+  if (folder === "") throw new Error("nothing was compiled: name every test file by its path, or none");
+  return join(folder, relative(ROOT, file).replace(/\.ts$/, ".js"));
 }
 
 /** Inside the project, so that its packages are found. */

@@ -1,5 +1,6 @@
 // Starts one PostgreSQL server for the whole test run, or uses the one in HOLDFAST_TEST_DATABASE_URL; compiles what tests start.
 
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/embedded/index.js";
 import { compileAll } from "./compiled.js";
+import { filesOf } from "./test-names.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,7 +17,7 @@ declare module "vitest" {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { folder, remove } = await compileAll();
+  const { folder, remove } = startsProcesses() ? await compileAll() : { folder: "", remove: async () => {} };
   project.provide("compiledFolder", folder);
   const given = process.env["HOLDFAST_TEST_DATABASE_URL"];
   const { url, stop } = given ? { url: given, stop: async () => {} } : await ownServer();
@@ -24,6 +26,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await stop();
     await remove();
   };
+}
+
+/** False when the command names its files, and none of them starts a process: compiling takes a second. */
+function startsProcesses(): boolean {
+  const named = process.argv.filter((word) => word.endsWith(".test.ts"));
+  return named.length === 0 || named.some((file) => !existsSync(file) || filesOf(file).has("test/harness/compiled.ts"));
 }
 
 async function ownServer(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {

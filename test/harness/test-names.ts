@@ -16,23 +16,39 @@ export const namesOf = (text: string): readonly string[] =>
     .map(([, name]) => name!.slice(1, -1))
     .filter((name) => name.includes(" "));
 
-/** The strings of a test file and of what it imports from test/ and src/testing/: a shared suite brings its own test names. */
-export function stringsOf(file: string): ReadonlySet<string> {
-  const strings = new Set<string>();
+/** A test file and what it imports from test/ and src/testing/. */
+export function filesOf(file: string): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (name: string) => {
     if (seen.has(name)) return;
     seen.add(name);
-    const code = readFileSync(join(ROOT, name), "utf8").replace(COMMENT, "");
-    for (const [, double, single, template] of code.matchAll(STRING)) {
-      strings.add((double ?? single ?? template)!.replace(/\\(.)/g, "$1"));
-    }
-    for (const [, path] of code.matchAll(/from\s+"(\.[^"]+)\.js"/g)) {
+    for (const [, path] of codeOf(name).matchAll(/from\s+"(\.[^"]+)\.js"/g)) {
       const next = relative(ROOT, join(ROOT, dirname(name), `${path}.ts`));
       if (/^(test|src\/testing)\//.test(next) && existsSync(join(ROOT, next))) visit(next);
     }
   };
   visit(file);
+  return seen;
+}
+
+/** Without comments. Most planted bugs share their test files: each is read once. */
+export function codeOf(name: string): string {
+  const known = codes.get(name);
+  if (known !== undefined) return known;
+  const code = readFileSync(join(ROOT, name), "utf8").replace(COMMENT, "");
+  codes.set(name, code);
+  return code;
+}
+const codes = new Map<string, string>();
+
+/** The strings of a test file and of what it imports: a shared suite brings its own test names. */
+export function stringsOf(file: string): ReadonlySet<string> {
+  const strings = new Set<string>();
+  for (const name of filesOf(file)) {
+    for (const [, double, single, template] of codeOf(name).matchAll(STRING)) {
+      strings.add((double ?? single ?? template)!.replace(/\\(.)/g, "$1"));
+    }
+  }
   return strings;
 }
 

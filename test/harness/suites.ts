@@ -1,0 +1,75 @@
+// Which test files mostly wait, and which of the others take longest or can share a process: the runner's order depends on it.
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf, filesOf } from "./test-names.js";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** They sleep and poll most of their time: several of them fill one core. Longest first, and the two chaos runs not at once. */
+export const WAITING: readonly string[] = [
+  "chaos/chaos",
+  "scenarios/recovery-time",
+  "engine/locked-rows",
+  "engine/outage",
+  "chaos/chaos-control",
+  "scenarios/refusals",
+  "workflow/store-trouble",
+  "client/signals",
+  "workflow/transaction-session",
+  "scenarios/poison",
+  "engine/ownership",
+  "engine/stop-requests",
+  "scenarios/moved-name",
+  "engine/sleepers",
+  "engine/reclaimer",
+  "modes/deploy",
+  "workflow/generations",
+  "scenarios/failover",
+  "engine/schedules",
+  "timeout/processes",
+  "machine/crash",
+  "scenarios/partition",
+  "engine/shutdown",
+  "graph/recovery",
+  "client/waiters",
+  "modes/rolling",
+  "workflow/transaction",
+  "admin/live",
+  "scenarios/fair-share",
+  "actor/recovery",
+  "modes/work-claims",
+  "embedded/crash",
+  "client/schedules",
+  "engine/attend",
+  "trigger/emit-processes",
+  "workflow/takeover",
+].map((name) => `test/${name}.test.ts`);
+
+/** Of the files that keep a core busy, the longest: one that starts last keeps the whole run waiting. Longest first. */
+export const LONG: readonly string[] = [
+  "store/differential/differential",
+  "store/planner/planner",
+  "store/planner/planner-large",
+  "simulator/more-seeds",
+  "store/unanswered/unanswered-commit",
+  "dashboard/browser",
+  "bench/bench",
+  "simulator/first-seeds",
+  "docs",
+  "conformance/pgbouncer",
+].map((name) => `test/${name}.test.ts`);
+
+/** Starts a process, opens a database, or replaces timers or variables of the process. */
+const OUTSIDE = /"node:child_process"|\binject\(|store\/postgres\/(open|index)\.js|from "pg"|src\/embedded\/|\bvi\./;
+
+/** Neither the file nor what it imports from test/ reaches outside of its own code: such files can share a process. */
+export function isPure(file: string): boolean {
+  return ![...filesOf(file)].some((name) => OUTSIDE.test(codeOf(name)));
+}
+
+export const ALL: readonly string[] = ["test", "examples"].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `${folder}/${name}`),
+);
