@@ -18,6 +18,7 @@ import { node } from "./node.js";
 import { ownership } from "./ownership.js";
 import { poison } from "./poison.js";
 import { replay } from "./replay.js";
+import { retention } from "./retention.js";
 import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { sessions } from "./sessions.js";
@@ -36,6 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...node,
   ...ownership,
   ...rights,
+  ...retention,
   ...stopping,
   ...sessions,
   ...routing,
