@@ -19,6 +19,7 @@ import { node } from "./node.js";
 import { ownership } from "./ownership.js";
 import { poison } from "./poison.js";
 import { replay } from "./replay.js";
+import { retention } from "./retention.js";
 import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { sessions } from "./sessions.js";
@@ -37,6 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...node,
   ...ownership,
   ...rights,
+  ...retention,
   ...stopping,
   ...cancelling,
   ...sessions,

@@ -1,5 +1,6 @@
 // What compiles and what does not. The compiler is the test: every line under @ts-expect-error must be an error.
 
+import type pg from "pg";
 import { z } from "zod";
 import type { EndedState } from "../../src/kernel/run/run-state.js";
 import type { Node } from "../../src/node/create-node.js";
@@ -92,3 +93,14 @@ export async function stops(): Promise<void> {
   // @ts-expect-error: only a request is acknowledged
   paused.acknowledged;
 }
+
+// The transaction of a step takes what a client of `pg` takes, and answers in its shape.
+workflow("sql", async (ctx) => {
+  return ctx.transaction("write", async (tx) => {
+    const result: pg.QueryResult<{ id: number }> = await tx.query<{ id: number }>("select 1 as id");
+    await tx.query("select $1", [1]);
+    await tx.query({ text: "select $1", values: [1], rowMode: "array" });
+    const { rows, rowCount } = await tx.query({ text: "select 1" });
+    return [result.rows[0]?.id, rows[0].anything, rowCount];
+  });
+});

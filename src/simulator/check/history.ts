@@ -26,6 +26,8 @@ const ROUNDED_MS = 0.002;
 
 export class History {
   runs = new Map<string, ModelRun>();
+  /** Runs that retention has removed. */
+  removed = new Map<string, ModelRun>();
   keys = new Map<string, string>();
   /** By id. */
   subscriptions = new Map<string, Subscription>();
@@ -219,6 +221,7 @@ export class History {
   /** What a lagging replica has. Call the answer when it becomes the database. */
   lag(): () => void {
     const runs = structuredClone(this.runs);
+    const removed = new Map(this.removed);
     const { keys, subscriptions, gathering, probes } = structuredClone({
       keys: this.keys,
       subscriptions: this.subscriptions,
@@ -233,7 +236,7 @@ export class History {
         for (const { key } of messages) if (!known.has(key)) this.lost.add(`${id} ${key}`);
       }
       this.runs = runs;
-      Object.assign(this, { keys, subscriptions, gathering, probes });
+      Object.assign(this, { removed, keys, subscriptions, gathering, probes });
       this.disturbedAt = this.now;
       this.promises.clear();
     };

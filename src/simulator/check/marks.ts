@@ -7,15 +7,16 @@ import type { History } from "./history.js";
 /** Each transaction inserted a run of the program `mark` with its idempotency key as input. */
 export function checkMarks(history: History, effects: EffectLog): void {
   const { decode } = codecs();
+  const runs = [...new Map([...history.removed, ...history.runs]).values()];
   const marks = new Map<string, number>();
-  for (const { program, journal } of history.runs.values()) {
+  for (const { program, journal } of runs) {
     if (program !== "mark") continue;
     const key = decode(journal[0]!.payload!) as string;
     marks.set(key, (marks.get(key) ?? 0) + 1);
   }
   const recorded = new Map<string, number>();
   const answers = new Map(effects.records.map((record) => [record.result, record.idempotencyKey]));
-  for (const run of history.runs.values()) {
+  for (const run of runs) {
     for (const { kind, payload } of run.journal) {
       if (kind !== "transaction") continue;
       const key = answers.get(decode(payload!) as string) ?? "?";

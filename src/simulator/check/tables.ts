@@ -7,12 +7,31 @@ import type { History } from "./history.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
 /** Nothing is missing that is still needed, after each batch that was removed. */
-export function checkClean(history: History, { answer: cleaned }: Of<"cleanUp">): void {
+export function checkClean(history: History, { args: [{ part }], answer: cleaned }: Of<"cleanUp">): void {
   if (!cleaned || cleaned.removed === 0) return;
+  if (part === "runs") checkRemoved(history, cleaned.removed);
   for (const run of history.runs.values()) {
     checkLog(history, run);
     checkInbox(history, run);
   }
+}
+
+/** Retention removes whole runs: only ended ones, and a child after its parent. They are not followed any more. */
+function checkRemoved(history: History, removed: number): void {
+  const { tables, runs } = history;
+  const gone = [...runs.values()].filter(({ id }) => !tables.runs.has(id));
+  if (gone.length !== removed) history.broken("S20", null, `${removed} runs removed, ${gone.length} are gone`);
+  for (const run of gone) {
+    history.expect(isEnded(run.state), "S20", run, `removed while it was ${run.state}`);
+    const hasParent = run.parentId !== null && tables.runs.has(run.parentId);
+    history.expect(!hasParent, "S20", run, "removed before its parent");
+  }
+  for (const run of gone) {
+    runs.delete(run.id);
+    history.removed.set(run.id, run);
+    history.lost.add(run.id);
+  }
+  for (const [key, runId] of history.keys) if (!runs.has(runId)) history.keys.delete(key);
 }
 
 export function checkTables(history: History): void {
