@@ -78,7 +78,8 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
   };
   /** The name of a node that works on orders now, and one of them; more orders keep the nodes busy meanwhile. */
   const busyNode = async (not: string | null): Promise<{ readonly node: string; readonly runId: string }> => {
-    for (let i = 0; i < 8; i++) await cluster.api("/runs", { program: "order", input: { id: `story-${i}`, cents: 1 } });
+    const input = (i: number) => ({ id: `story-${i}`, cents: 1, seconds: 3 });
+    await Promise.all([1, 2, 3, 4, 5, 6].map((i) => cluster.api("/runs", { program: "order", input: input(i) })));
     let found: { readonly node: string; readonly runId: string } | null = null;
     await expect
       .poll(async () => {
