@@ -10,7 +10,7 @@ import { href } from "../live/router.js";
 import { useRoute } from "../live/use-route.js";
 import type { PageProps } from "../pages.js";
 import { Slots } from "../part/meter.js";
-import { DevVerbs, DrainVerb, ModeVerb, OverrideVerb } from "../part/node-verbs.js";
+import { DevVerbs, DrainVerb, ModeVerb, OverrideVerb, RestartVerb } from "../part/node-verbs.js";
 import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { PageHead } from "../part/tabs.js";
@@ -59,6 +59,7 @@ function WholeNode({ node, then }: { readonly node: NodeDetail; readonly then: (
             {isDevNode(node) && <DevVerbs node={node} then={then} />}
           </>
         )}
+        {isDevNode(node) && <RestartVerb node={node} then={then} />}
       </PageHead>
       <div class="columns">
         <Panel title="Facts">

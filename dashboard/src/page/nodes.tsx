@@ -35,7 +35,7 @@ export default function NodesPage() {
           {(data) => (
             <Rows
               rows={data.rows as readonly NodeRow[]}
-              columns={columnsWith(nodes.reload)}
+              columns={columnsWith(data.rows, nodes.reload)}
               id={(node) => node.incarnation}
               to={(node) => `/nodes/${node.incarnation}`}
             />
@@ -55,7 +55,8 @@ function NoNodes() {
   );
 }
 
-function columnsWith(reload: () => void): readonly Column<NodeRow>[] {
+function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Column<NodeRow>[] {
+  const vitals: Column<NodeRow> = { title: "Loop p99, memory", class: "right num", cell: vitalsText };
   return [
     {
       title: "Node",
@@ -78,7 +79,7 @@ function columnsWith(reload: () => void): readonly Column<NodeRow>[] {
         )),
     },
     { title: "Holds", class: "right num", cell: (node) => node.holds },
-    { title: "Loop p99, memory", class: "right num", cell: (node) => vitalsText(node) },
+    ...(rows.some((node) => node.vitals) ? [vitals] : []),
     { title: "Seen", class: "right", cell: (node) => <Age at={node.seenAt} suffix=" ago" /> },
     { title: "", class: "fit", cell: (node) => <NodeVerbs node={node} reload={reload} /> },
   ];

@@ -94,7 +94,7 @@ export function DrainVerb({ node, then }: NodeVerbProps) {
   );
 }
 
-/** Of a dead node: it is started again, under its name. */
+/** Stops a process in order, or finds it dead, and starts another one under its name. */
 export function RestartVerb({ node, then }: NodeVerbProps) {
   return (
     <Verb
@@ -137,7 +137,6 @@ export function DevVerbs({ node, then }: NodeVerbProps) {
       >
         kill -9
       </Verb>
-      <RestartVerb node={node} then={then} />
     </>
   );
 }

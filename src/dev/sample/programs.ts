@@ -19,17 +19,25 @@ async function work(ms: number): Promise<void> {
   await sleep(world, ms * (0.8 + 0.4 * world.random()));
 }
 
-export const order = workflow("order", async (ctx, input: { id: string; cents: number }) => {
+interface Order {
+  readonly id: string;
+  readonly cents: number;
+  /** How long each of its steps takes: time to kill its node. Default: less than one. */
+  readonly seconds?: number;
+}
+
+export const order = workflow("order", async (ctx, input: Order) => {
+  const ms = (usual: number) => (input.seconds === undefined ? usual : input.seconds * 1000);
   const receipt = await ctx.step("charge", async ({ idempotencyKey }) => {
-    await work(700);
+    await work(ms(700));
     return { cents: input.cents, idempotencyKey };
   });
-  await ctx.step("pack", () => work(900));
+  await ctx.step("pack", () => work(ms(900)));
   const plan = { carrier: "post", parcels: 1 };
   const answer = await ctx.approval("ship", { ask: `Ship ${input.id}?`, plan, to: "warehouse", timeout: "1h" });
   if (answer.outcome !== "approved") return { receipt, shipped: false };
   await ctx.sleep("cool off", "300ms");
-  await ctx.step("ship", () => work(500));
+  await ctx.step("ship", () => work(ms(500)));
   return { receipt, shipped: true };
 });
 
