@@ -85,7 +85,7 @@ const EXPECTED: Record<string, string> = {
   ].join("\n"),
   "order-routes.ts": [
     "201",
-    "{ outcome: 'applied', state: 'paying' } duplicate",
+    "{ outcome: 'applied', state: 'paying' }",
     "{",
     "  state: 'paid',",
     "  cents: 300,",
@@ -94,7 +94,7 @@ const EXPECTED: Record<string, string> = {
     "  canPay: false",
     "}",
     "201",
-    "{ outcome: 'applied', state: 'paying' } duplicate",
+    "{ outcome: 'applied', state: 'paying' }",
     "{",
     "  state: 'open',",
     "  cents: 5000,",
