@@ -95,7 +95,7 @@ const EXPECTED: Record<string, string> = {
   ].join("\n"),
   "order-routes.ts": [
     "201",
-    "{ outcome: 'applied', state: 'paying' } duplicate",
+    "{ outcome: 'applied', state: 'paying' }",
     "{",
     "  state: 'paid',",
     "  cents: 300,",
@@ -104,7 +104,7 @@ const EXPECTED: Record<string, string> = {
     "  canPay: false",
     "}",
     "201",
-    "{ outcome: 'applied', state: 'paying' } duplicate",
+    "{ outcome: 'applied', state: 'paying' }",
     "{",
     "  state: 'open',",
     "  cents: 5000,",
