@@ -218,8 +218,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/list-runs.ts",
-        find: "if (filter.states === undefined && !filter.archived)",
-        put: "if (filter.states?.length === -1)",
+        find: `[of("r.claim_group = g.id and r.state = 'waiting'")]`,
+        put: "[`(${of(\"r.claim_group = g.id and r.state = 'waiting'\")} ${most})`]",
       },
     ],
     killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],

@@ -176,4 +176,28 @@ export const growth: readonly Mutant[] = [
     ],
     killedBy: LOOP,
   },
+  {
+    name: "a ninth attribute replaces nothing and is kept",
+    breaks: "a run has at most eight search attributes",
+    edits: [
+      {
+        file: "src/store/memory/run/run-attributes.ts",
+        find: 'if (kept.length > MOST_ATTRIBUTES) return { outcome: "too many" };',
+        put: "",
+      },
+    ],
+    killedBy: MEMORY,
+  },
+  {
+    name: "an event of a workflow is identified by its payload",
+    breaks: "each call of ctx.emit is an event of its own",
+    edits: [
+      {
+        file: "src/workflow/workflow-context.ts",
+        find: "options.id ?? idempotencyKey",
+        put: "options.id ?? `${idempotencyKey}`.slice(0, 3)",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/run-writes.test.ts" }],
+  },
 ];

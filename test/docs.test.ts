@@ -48,6 +48,12 @@ const EXPECTED: Record<string, string> = {
     "resource.updated: r-7 at 91 %",
     "indexed at 12 %",
   ].join("\n"),
+  "finding.ts": [
+    "Ship o-1? { at: 'packing' }",
+    "{ at: 'gone' } true",
+    "{ customer: 'ann', shipped: true } { n: 1, atLeast: false }",
+    "invoice mail order",
+  ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
   "routing.ts": [
     "etl::load on cpu-farm, default",

@@ -43,8 +43,8 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
     case "running":
       return [
         `claim ${run.epoch} by ${run.owner === null ? "no node" : holder(run.owner)}`,
-        workOf(reasons.last.get(run.id) ?? [], now),
         lease(run, now),
+        workOf(reasons.last.get(run.id) ?? [], now),
       ]
         .filter((part) => part !== null)
         .join(", ");
