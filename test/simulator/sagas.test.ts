@@ -8,7 +8,7 @@ test("cancelled sagas undo what was done, each part once", { timeout: 60_000 }, 
   const broken: string[] = [];
   for (let seed = 1; seed <= 25; seed++) {
     const { violations } = await simulate(seed, { workload: () => new SagaWorkload() });
-    broken.push(...violations.map(({ invariant, message }) => `seed ${seed}: ${invariant} ${message}`));
+    broken.push(...violations.map(({ invariant, detail }) => `seed ${seed}: ${invariant} ${detail}`));
   }
   expect(broken).toEqual([]);
 });
