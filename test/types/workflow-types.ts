@@ -83,6 +83,29 @@ workflow("finishes", async (ctx) => {
   await ctx.step("all", { finishOnAbort: "yes" }, () => 1);
 });
 
+const child = workflow("child", async (_ctx, n: number) => n > 1);
+workflow("races", { cleanupTimeout: "10s" }, async (ctx) => {
+  const first = await ctx.race({
+    paid: ctx.waitFor(paid),
+    late: ctx.sleep("late", "1h"),
+    child: ctx.child(child, 1, { onParentEnd: "abandon" }),
+  });
+  if (first.winner === "paid") is<Is<typeof first.value, { cents: number }>>();
+  if (first.winner === "late") is<Is<typeof first.value, void>>();
+  if (first.winner === "child") is<Is<typeof first.value, boolean>>();
+  is<Is<typeof first.winner, "paid" | "late" | "child">>();
+  const forget = ctx.onCancel("undo", { retry: 5 }, ({ idempotencyKey }) => idempotencyKey);
+  is<Is<typeof forget, () => void>>();
+  const n = await ctx.cleanup(() => ctx.step("n", () => 1));
+  is<Is<typeof n, number>>();
+  // @ts-expect-error: a promise of the context
+  await ctx.race({ paid: paid });
+  // @ts-expect-error: cancel or abandon
+  await ctx.child(child, 1, { onParentEnd: "keep" });
+  // @ts-expect-error: its key is given
+  ctx.onCancel("undo", { key: "mine" }, () => {});
+});
+
 export async function stops(): Promise<void> {
   const run = await node.start(nothing);
   const answer = await run.cancel();

@@ -9,7 +9,7 @@ import { textOption } from "../options.js";
 export const cancel: Command = {
   name: "cancel",
   takes: ["RUN"],
-  summary: "cancel a run; a running one is cancelled by its holder",
+  summary: "cancel a run; one that has begun cleans up on its node first",
   options: { reason: { type: "string", value: "TEXT", description: "recorded in the run's journal" } },
   run: cancelRun,
 };
@@ -26,8 +26,8 @@ async function cancelRun(call: Call): Promise<Report> {
     case "requested":
       return report(
         answer.acknowledged
-          ? `Run ${run.id} is running; its holder has accepted the request and begins nothing more of it.`
-          : `Run ${run.id} is running; its holder was asked to cancel it, but has not answered yet.`,
+          ? `The node of run ${run.id} has accepted the request: nothing more of it begins, except its clean-up.`
+          : `Run ${run.id} was asked to end, but no node has answered yet.`,
       );
     case "ended":
       throw new RunEnded(run.id, answer.state);

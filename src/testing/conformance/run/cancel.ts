@@ -36,6 +36,24 @@ export const cancelCases = cases("cancel", {
     }
   },
 
+  "a run that has begun, and whose code cleans up, is only asked; a paused one is resumed for it": async (s) => {
+    const node = await s.node([s.group()]);
+    await s.store.runs.declare(node, [{ group: s.group(), limits: [], cleansUp: true }]);
+    const { id } = await s.insert({ delayMs: LONG_MS });
+    same(await s.store.runs.cancel(id, { by: "ann" }), { outcome: "cancelled" }, "not begun");
+    for (const effect of [park({ wakeInMs: LONG_MS }), pause]) {
+      const claim = await s.start();
+      await s.accept(claim, [effect]);
+      for (const nth of ["first", "second"])
+        same(await s.store.runs.cancel(claim.runId, { by: "ann" }), { outcome: "requested" }, `${nth} ${effect.kind}`);
+      matches(await s.run(claim.runId), { state: "waiting" }, effect.kind);
+      const [again] = await s.claim();
+      matches(again, { runId: claim.runId, hasMessages: true }, "its next holder");
+      await s.accept(again!, [{ kind: "take", messageKey: "cancel" }, fail("cancelled")]);
+      same(await s.store.runs.cancel(claim.runId, { by: "ann" }), { outcome: "cancelled" }, "ended");
+    }
+  },
+
   "no reason is null": async (s) => {
     const { id } = await s.insert();
     await s.store.runs.cancel(id, { by: "ann" });
