@@ -25,7 +25,7 @@ const EXPECTED: Record<string, string> = {
     "weekly upstream_failed extract",
     "report upstream_failed extract",
     "2026-01-02 2026-01-02: 2 rows",
-  ],
+  ].join("\n"),
   "cancel.ts": [
     "book hotel of t-1",
     "book flight of t-1",

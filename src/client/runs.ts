@@ -9,7 +9,7 @@ import { toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
-import { type Per, perOf, programScope } from "../kernel/per.js";
+import { perOf, programScope } from "../kernel/per.js";
 import { attributesOf } from "../kernel/run/attribute.js";
 import type { NewKey, NewLimit, NewRun } from "../kernel/run/new-run.js";
 import { parseInput } from "../program/parse-input.js";

@@ -20,17 +20,14 @@ import type { ServedCheck } from "../client/served-check.js";
 import { type EndEvent, type WatchEndsOptions, watchEnds } from "../client/watch-ends.js";
 import { routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
-import { Modes } from "../engine/modes.js";
+import type { Modes } from "../engine/modes.js";
 import type { ClientParts, NodeParts } from "../engine/node-parts.js";
-import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
-import { codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { loggerOf } from "../kernel/stderr-logger.js";
 import { systemWorld } from "../kernel/system-world.js";
-import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance, type InstanceOptions } from "../machine/instance.js";
@@ -54,10 +51,11 @@ import { expectNamedOnce, servedCheck } from "./check-programs.js";
 import { deriveBuild } from "./derive-build.js";
 import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
-import { type NodeEvents, nodeTelemetry, storeOfNode } from "./node-events.js";
+import type { NodeEvents } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { runWrites } from "./run-writes.js";
+import { sharedParts } from "./shared-parts.js";
 import { tracedClaims, tracedWorld } from "./trace-claims.js";
 import { type Around, workGuard } from "./work-guard.js";
 
@@ -111,7 +109,7 @@ export class Node implements AsyncDisposable {
   /** `listening`: ends the process with the node. */
   constructor(options: FoundNodeOptions, given: World, listening: Listening | null = null) {
     this.#listening = listening;
-    const { bus, logger, flow: { claims, tracing } = {}, definitions: { strategies, tasks } = {} } = options;
+    const { bus, flow: { claims, tracing } = {}, definitions: { strategies, tasks } = {} } = options;
     const world = tracing ? tracedWorld(given, tracing) : given;
     const read = readNodeOptions(options);
     const programs = expectNamedOnce(definitionsOf(options.programs));
@@ -124,29 +122,9 @@ export class Node implements AsyncDisposable {
     this.build = read.build ?? deriveBuild([programs, strategies, tasks]);
     this.incarnation = world.token();
     const { env, stack, build, name } = this;
-    const { settings, alone, reclaim: reclaimer, statistics } = read;
-    const { crashLimit, pollMaxMs: lookEveryMs } = settings;
     const who = { identity: this.identity, name, incarnation: this.incarnation };
-    const told = nodeTelemetry(who, this.#bus, logger || null);
-    const store = storeOfNode(options.store, who, this.#bus, world);
-    const modes = new Modes();
-    const wakeups: NodeWakeups = new Wakeups();
-    const shared = {
-      store,
-      world,
-      bus: told,
-      modes,
-      wakeups,
-      settings,
-      env,
-      stack,
-      ...who,
-      build,
-      alone,
-      reclaimer,
-      statistics,
-    };
-    const parts = { ...shared, codecs: openCodecs(options.codecs), crashLimit, lookEveryMs };
+    const parts = sharedParts(options, read, { world, build, who, bus: this.#bus });
+    const { store, modes, bus: told } = parts;
     const gate = new StartGate({ ...parts, expiresInMs: read.deferredExpiryMs });
     const served = servedCheck(store, world, told);
     this.#runs = new Runs({ ...parts, gate, served, ...(tracing && { tracing }) });
