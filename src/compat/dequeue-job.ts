@@ -4,12 +4,17 @@
 import type { RunWriter } from "../engine/committer.js";
 import { HoldfastError } from "../kernel/error.js";
 import { ClaimLost, claimToken } from "../kernel/run/claim.js";
+import type { ClaimRequest } from "../store/contract/claim/claiming.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { HeldClaim } from "./held-claims.js";
 import type { ClaimedJob } from "./job.js";
 import { readJobInput } from "./job-input.js";
 import { jobRecord, type OnDeadLetter, type QueueParts } from "./queue-parts.js";
+import { nextEpoch } from "./run-epoch.js";
 import { deadLetter, failureEffect, renewClaim } from "./settle-job.js";
+
+/** Runs whose jobs are examined per empty poll. */
+const ADMITTED_KEYS = 50;
 
 export async function dequeueJob(
   parts: QueueParts,
@@ -22,7 +27,7 @@ export async function dequeueJob(
   for (;;) {
     const token = claimToken(settings.world.token(), owner);
     const request = { owner, token, groupIds, limit: 1, leaseMs: settings.visibilityTimeoutMs };
-    const [run] = await store.runs.claim(request);
+    const run = (await store.runs.claim(request))[0] ?? (await claimAdmitted(parts, request));
     if (!run) return null;
     const held = await open(parts, run, workerId, onDeadLetter);
     if (held) {
@@ -30,6 +35,12 @@ export async function dequeueJob(
       return held.job;
     }
   }
+}
+
+/** A job that was enqueued in a caller's transaction, or whose predecessor died, is not claimable before it is admitted. */
+async function claimAdmitted({ store, settings }: QueueParts, request: ClaimRequest): Promise<ClaimedRun | undefined> {
+  const admitted = await store.runs.admit({ env: settings.group.env, keys: ADMITTED_KEYS });
+  return admitted > 0 ? (await store.runs.claim(request))[0] : undefined;
 }
 
 /** Null when the job is already settled, or when another worker holds it by now. */
@@ -61,8 +72,9 @@ async function readJob(
 ): Promise<ClaimedJob | null> {
   const attempt = attemptOf(run);
   try {
-    const { epochBase, ...input } = readJobInput(parts.settings.codecs, run.input);
-    const { runId: id, priority, claimedAt } = run;
+    const input = readJobInput(parts.settings.codecs, run.input);
+    const { runId: id, priority, claimedAt, token } = run;
+    const claimEpoch = await nextEpoch(parts, input.runId, workerId, token);
     return {
       ...input,
       id,
@@ -70,7 +82,7 @@ async function readJob(
       attempt,
       status: "active",
       workerId,
-      claimEpoch: epochBase + run.epoch,
+      claimEpoch,
       claimedAt,
     };
   } catch (error) {

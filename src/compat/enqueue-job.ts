@@ -8,6 +8,7 @@ import type { EnqueueInput } from "./job.js";
 import { type JobInput, jobInput, readJobInput } from "./job-input.js";
 import { ackedWhilePaused } from "./look-up-job.js";
 import { jobRecord, type QueueParts } from "./queue-parts.js";
+import { oneActive } from "./run-epoch.js";
 
 export async function enqueueJob(parts: QueueParts, input: EnqueueInput, tx?: Transaction): Promise<string> {
   const { world, visibilityTimeoutMs } = parts.settings;
@@ -31,7 +32,7 @@ export async function resumeJob(parts: QueueParts, jobId: string, humanResponse:
   // An acked pause is the second half of this very call, or an earlier clean-up.
   if (record.state !== "paused" && !ackedWhilePaused(settings.codecs, record, entries)) return null;
   const paused = readJobInput(settings.codecs, start);
-  const input: JobInput = { ...paused, type: "resume", humanResponse, epochBase: paused.epochBase + record.epoch };
+  const input: JobInput = { ...paused, type: "resume", humanResponse };
   const key: NewKey = {
     scope: settings.group.program,
     key: `resume:${jobId}`,
@@ -43,11 +44,12 @@ export async function resumeJob(parts: QueueParts, jobId: string, humanResponse:
 }
 
 async function insertJob(
-  { store, settings }: QueueParts,
+  parts: QueueParts,
   id: string,
   input: JobInput,
   { priority, key, tx }: { readonly priority: number; readonly key?: NewKey; readonly tx?: Transaction },
 ): Promise<string> {
+  const { store, settings } = parts;
   const run = {
     id,
     group: settings.group,
@@ -55,6 +57,7 @@ async function insertJob(
     delayMs: 0,
     crashLimit: input.maxAttempts,
     input: settings.codecs.encode(input, "job"),
+    limits: [oneActive(parts, input.runId)],
     ...(key && { key }),
   };
   const [answer] = await store.runs.insert([run], tx ? { tx } : {});

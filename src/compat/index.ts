@@ -10,6 +10,8 @@ export type {
   WorkflowJob,
 } from "./job.js";
 export { HandBack, Release } from "./job-outcome.js";
+export { type QueueCase, type QueueHarness, queueConformance } from "./queue-conformance.js";
+export type { HeartbeatAnswer, NackAnswer, QueueDepthProvider, WorkflowQueue } from "./queue-contract.js";
 export type { QueueOptions } from "./queue-options.js";
 export type { DeadLetter, OnDeadLetter } from "./queue-parts.js";
 export {
@@ -25,11 +27,5 @@ export {
 } from "./recovery.js";
 export type { FailedJobFacts, JobEventFacts, WorkerEvents } from "./worker-events.js";
 export type { JobContext, JobHandler, WorkerOptions } from "./worker-options.js";
-export {
-  type HeartbeatAnswer,
-  type NackAnswer,
-  type QueueDepthProvider,
-  type WorkflowQueue,
-  workflowQueue,
-} from "./workflow-queue.js";
+export { type StoreQueue, workflowQueue } from "./workflow-queue.js";
 export { WorkflowWorker } from "./workflow-worker.js";

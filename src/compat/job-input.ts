@@ -7,8 +7,7 @@ import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { EnqueueInput, JobFacts } from "./job.js";
 
-/** `epochBase`: the claims of the paused job that this one resumes, so that epochs keep rising for the same work. */
-export type JobInput = Omit<JobFacts, "id" | "priority" | "attempt"> & { readonly epochBase: number };
+export type JobInput = Omit<JobFacts, "id" | "priority" | "attempt">;
 
 const FIELDS = [
   "type",
@@ -24,7 +23,7 @@ const FIELDS = [
 
 const DEFAULT_MAX_ATTEMPTS = 3;
 
-export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: number, epochBase = 0): JobInput {
+export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: number): JobInput {
   expectFields(input);
   const { type, maxAttempts = DEFAULT_MAX_ATTEMPTS } = input;
   if (type !== "start" && type !== "resume") {
@@ -45,7 +44,6 @@ export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: n
     humanResponse: input.humanResponse,
     maxAttempts,
     visibilityTimeoutMs: positiveMs(input.visibilityTimeoutMs ?? visibilityTimeoutMs, "visibilityTimeoutMs"),
-    epochBase,
   };
 }
 
@@ -63,7 +61,7 @@ export function readJobInput(codecs: Codecs, payload: Payload): JobInput {
     input !== null &&
     (input.type === "start" || input.type === "resume") &&
     typeof input.runId === "string" &&
-    [input.maxAttempts, input.visibilityTimeoutMs, input.epochBase].every((number) => typeof number === "number");
+    [input.maxAttempts, input.visibilityTimeoutMs].every((number) => typeof number === "number");
   if (!whole) throw new PayloadCorrupt("it should be a job of the workflow queue");
   return input as JobInput;
 }

@@ -1,8 +1,10 @@
 // One claimed job in a worker: runs its handler, renews its claim, writes its end once.
 
+import { InvalidInput } from "../kernel/error.js";
 import { Loop } from "../kernel/loop.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { ClaimedJob } from "./job.js";
@@ -22,6 +24,8 @@ export class JobWork {
   readonly #stopping = new AbortController();
   /** Aborts when there is nothing more to do for this job: it is settled, lost or abandoned. */
   readonly #over = new AbortController();
+  /** The handler gave the job back: the worker does not ask for it again at once. */
+  handedBack = false;
   #phase: "working" | "settling" | "over" = "working";
   #cancelled = false;
 
@@ -29,7 +33,7 @@ export class JobWork {
     this.job = job;
     this.#settings = settings;
     this.#bus = bus;
-    this.#world = settings.queue.world;
+    this.#world = settings.world;
   }
 
   /** Resolves when the handler has ended and its job is settled, lost or abandoned. Never rejects. */
@@ -37,15 +41,27 @@ export class JobWork {
     this.#report("job:claimed");
     const heartbeat = this.#heartbeat();
     this.#over.signal.addEventListener("abort", () => void heartbeat.stop());
-    const context = { signal: this.#abort.signal, stopping: this.#stopping.signal };
+    const context = {
+      signal: this.#abort.signal,
+      stopping: this.#stopping.signal,
+      transaction: <T>(work: (tx: Transaction) => Promise<T>) => this.#transaction(work),
+    };
     const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
     if (this.#phase === "working") {
       this.#phase = "settling";
       // An aborted handler may return as if everything were done. Another attempt loses nothing; an ack might.
       await this.#settle(this.#cancelled ? { kind: "handBack" } : outcome);
+      this.handedBack = outcome.kind === "handBack";
     }
     this.letGo();
     await heartbeat.stop(Number.POSITIVE_INFINITY);
+  }
+
+  /** Refused when the claim was lost meanwhile; the handler then ends with that error, and the job is not touched. */
+  #transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { queue } = this.#settings;
+    if (!queue.transaction) throw new InvalidInput("transaction", "this queue has none; use claimEpoch as a fence");
+    return queue.transaction(this.job, work);
   }
 
   /** The worker stops: the handler may finish its current piece. */

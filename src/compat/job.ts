@@ -43,7 +43,7 @@ export interface JobFacts {
 export interface ClaimedJob extends JobFacts {
   readonly status: "active";
   readonly workerId: string;
-  /** Rises with every claim, also from a paused job to the one that resumes it: pass it to outside systems. */
+  /** Rises with every claim on a job of the same `runId`, whichever job that is: pass it to outside systems. */
   readonly claimEpoch: number;
   /** The database's clock when it was claimed. */
   readonly claimedAt: number;
@@ -53,7 +53,7 @@ export interface ClaimedJob extends JobFacts {
 export interface WorkflowJob extends JobFacts {
   readonly status: JobStatus;
   readonly workerId: string | null;
-  /** Null before the first claim. */
+  /** The last one of its `runId`; null before its first claim. */
   readonly claimEpoch: number | null;
   readonly createdAt: number;
   /** Waiting: when it may be claimed. Active: when its claim expires. */

@@ -8,6 +8,7 @@ import { attemptOf } from "./dequeue-job.js";
 import { statusOf, type WorkflowJob } from "./job.js";
 import { readJobInput } from "./job-input.js";
 import { jobRecord, type QueueParts } from "./queue-parts.js";
+import { lastEpoch } from "./run-epoch.js";
 
 /** Recorded as the one who cancels a paused run when its job is acked: there is no holder to complete it. */
 export const ACKED_BY = "workflow-queue: ack of a paused job";
@@ -18,7 +19,7 @@ export async function lookUpJob(parts: QueueParts, jobId: string): Promise<Workf
   const entries = (record && (await store.journal.read(jobId))?.entries) ?? [];
   const start = entries[0];
   if (!record || !start?.payload) return null;
-  const { epochBase, ...input } = readJobInput(settings.codecs, start.payload);
+  const input = readJobInput(settings.codecs, start.payload);
   return {
     ...input,
     id: record.id,
@@ -26,7 +27,7 @@ export async function lookUpJob(parts: QueueParts, jobId: string): Promise<Workf
     attempt: isEnded(record.state) ? countedClaims(record, entries) : attemptOf(record),
     status: ackedWhilePaused(settings.codecs, record, entries) ? "completed" : statusOf(record.state),
     workerId: record.owner === null ? null : await workers.nameOf(record.owner),
-    claimEpoch: record.epoch === 0 ? null : epochBase + record.epoch,
+    claimEpoch: record.epoch === 0 ? null : await lastEpoch(parts, input.runId),
     createdAt: record.createdAt,
     visibleAt: visibleAt(record),
     lastError: lastError(settings.codecs, entries),

@@ -3,15 +3,20 @@
 import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { nodeName } from "../kernel/name.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { ClaimedJob } from "./job.js";
 import { positiveMs } from "./job-input.js";
-import type { WorkflowQueue } from "./workflow-queue.js";
+import type { WorkflowQueue } from "./queue-contract.js";
 
 export interface JobContext {
   /** Aborts when the claim is lost, or when the worker stops and its grace period has ended. */
   readonly signal: AbortSignal;
   /** Aborts when the worker begins to stop: finish the current piece, then return `new HandBack()`. */
   readonly stopping: AbortSignal;
+  /** Commits your statements only while this job is held under this claim: afterwards they are refused with ClaimLost. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
 /** Returning acks the job, throwing nacks it; `Release` and `HandBack` are values to return or throw instead. */
@@ -34,7 +39,7 @@ export interface WorkerOptions {
   readonly shutdownGracePeriodMs?: number;
 }
 
-export type WorkerSettings = Required<WorkerOptions>;
+export type WorkerSettings = Required<WorkerOptions> & { readonly world: World };
 
 export function workerSettings(options: WorkerOptions): WorkerSettings {
   const { queue, handler, concurrency = 1 } = options;
@@ -42,11 +47,13 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new InvalidInput("concurrency", `must be a whole number from 1; it is ${String(concurrency)}`);
   }
+  const world = queue.world ?? systemWorld();
   return {
     queue,
+    world,
     handler,
     concurrency,
-    workerId: nodeName(options.workerId ?? queue.world.token(), "workerId"),
+    workerId: nodeName(options.workerId ?? world.token(), "workerId"),
     // An interval of zero would keep the process spinning.
     pollIntervalMs: positiveMs(options.pollIntervalMs ?? 1_000, "pollIntervalMs"),
     heartbeatIntervalMs: positiveMs(options.heartbeatIntervalMs ?? 60_000, "heartbeatIntervalMs"),

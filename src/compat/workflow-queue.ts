@@ -17,19 +17,13 @@ import { enqueueJob, resumeJob } from "./enqueue-job.js";
 import type { ClaimedJob, EnqueueInput, JobRef, QueueDepth, WorkflowJob } from "./job.js";
 import { positiveMs } from "./job-input.js";
 import { ACKED_BY, lookUpJob } from "./look-up-job.js";
+import type { HeartbeatAnswer, NackAnswer, QueueDepthProvider, WorkflowQueue } from "./queue-contract.js";
 import type { QueueOptions } from "./queue-options.js";
 import { jobRecord, type OnDeadLetter, type QueueParts, queueParts } from "./queue-parts.js";
 import { reclaimJobs } from "./reclaim-jobs.js";
-import { failureEffect, renewClaim, settleJob } from "./settle-job.js";
+import { failureEffect, renewClaim, settleJob, writeFenced } from "./settle-job.js";
 
-export type HeartbeatAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: "lost" };
-
-/** The outcome for the job; false: it was not this caller's to fail. */
-export type NackAnswer = "waiting" | "dead_letter" | false;
-
-export type QueueDepthProvider = () => number | Promise<number>;
-
-export class WorkflowQueue {
+export class StoreQueue implements WorkflowQueue {
   readonly world: World;
   readonly #parts: QueueParts;
   #depthProvider: QueueDepthProvider | null = null;
@@ -112,14 +106,15 @@ export class WorkflowQueue {
   async getQueueDepth(): Promise<QueueDepth> {
     const { env, stack, queue, program } = this.#parts.settings.group;
     const filter = { env, queue, program, ...(stack !== null && { stack }) };
-    const states = ["waiting", "running", "paused", "dead"] as const;
+    const states = ["waiting", "held", "running", "paused", "dead"] as const;
     const {
       waiting = 0,
+      held = 0,
       running = 0,
       paused = 0,
       dead = 0,
     } = await this.#parts.store.runs.count({ ...filter, states });
-    return { waiting, active: running, paused, dead_letter: dead };
+    return { waiting: waiting + held, active: running, paused, dead_letter: dead };
   }
 
   /** Replaces what `queueDepth` returns; null: waiting and active jobs again. */
@@ -139,6 +134,19 @@ export class WorkflowQueue {
     await this.#parts.workers.signOn(workerId);
   }
 
+  /** A sign of life of the workers that signed on here. */
+  beat(): Promise<void> {
+    return this.#parts.workers.beat();
+  }
+
+  /**
+   * Runs your own statements, and commits them only while the job is still held under this claim: otherwise they are rolled
+   * back, and ClaimLost is thrown.
+   */
+  transaction<T>(job: JobRef, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return writeFenced(this.#parts, job, work);
+  }
+
   /** The worker has stopped in an orderly way. */
   signOff(workerId: string): Promise<void> {
     return this.#parts.workers.signOff(workerId);
@@ -153,6 +161,6 @@ export class WorkflowQueue {
   }
 }
 
-export function workflowQueue(store: Store, options: QueueOptions = {}): WorkflowQueue {
-  return new WorkflowQueue(store, options);
+export function workflowQueue(store: Store, options: QueueOptions = {}): StoreQueue {
+  return new StoreQueue(store, options);
 }

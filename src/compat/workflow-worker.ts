@@ -6,12 +6,14 @@
 
 import { Loop } from "../kernel/loop.js";
 import { within } from "../kernel/world.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Listener } from "../telemetry/bus.js";
 import { JobWork } from "./job-work.js";
 import type { OnDeadLetter } from "./queue-parts.js";
 import type { WorkerEvents } from "./worker-events.js";
 import { type WorkerOptions, type WorkerSettings, workerSettings } from "./worker-options.js";
 
+/** A node that is not heard of for three times its interval, 5 s, is shown as silent. */
+const BEAT_MS = 4_000;
 /** How long an aborted handler may clean up. */
 const ABORTED_GRACE_MS = 1_000;
 
@@ -19,12 +21,16 @@ interface Loops {
   /** Takes one job after another while slots are free. Woken when a slot is free or a job came back. */
   readonly poll: Loop;
   readonly reclaim: Loop;
+  /** Shows that the worker is alive, also while it has nothing to do. */
+  readonly beat: Loop;
 }
 
 export class WorkflowWorker {
   readonly workerId: string;
   readonly #settings: WorkerSettings;
   readonly #bus: Bus<WorkerEvents>;
+  // biome-ignore lint/suspicious/noExplicitAny: a listener of any event
+  readonly #ends = new Map<Listener<any>, readonly { readonly name: string; readonly end: () => void }[]>();
   readonly #works = new Map<JobWork, Promise<void>>();
   #loops: Loops | null = null;
   #starting: Promise<Loops> | null = null;
@@ -32,11 +38,36 @@ export class WorkflowWorker {
 
   constructor(options: WorkerOptions) {
     this.#settings = workerSettings(options);
-    this.#bus = createBus<WorkerEvents>({ world: options.queue.world });
+    this.#bus = createBus<WorkerEvents>({ world: this.#settings.world });
     this.workerId = this.#settings.workerId;
   }
 
-  on: Bus<WorkerEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
+  /** Returns a function that ends the subscription; so does `off` with the same listener. */
+  on: Bus<WorkerEvents>["on"] = (name, listener) => {
+    const end = this.#bus.on(name, listener);
+    const ends = this.#ends.get(listener) ?? [];
+    this.#ends.set(listener, [...ends, { name, end }]);
+    return end;
+  };
+
+  /** For the next event of that name only. */
+  once: Bus<WorkerEvents>["on"] = (name, listener) => {
+    const end = this.#bus.on(name, (event) => {
+      end();
+      return listener(event);
+    });
+    this.#ends.set(listener, [...(this.#ends.get(listener) ?? []), { name, end }]);
+    return end;
+  };
+
+  /** Ends every subscription of this listener to events of that name. */
+  off<Name extends keyof WorkerEvents>(name: Name, listener: Listener<WorkerEvents[Name]>): void {
+    const ends = this.#ends.get(listener) ?? [];
+    for (const one of ends) if (one.name === name) one.end();
+    const left = ends.filter((one) => one.name !== name);
+    if (left.length > 0) this.#ends.set(listener, left);
+    else this.#ends.delete(listener);
+  }
 
   readonly #onDeadLetter: OnDeadLetter = (letter) => this.#bus.emit("job:dead_letter", letter);
 
@@ -67,24 +98,31 @@ export class WorkflowWorker {
   }
 
   async #start(): Promise<Loops> {
-    const { queue, workerId, pollIntervalMs, reclaimIntervalMs } = this.#settings;
-    await queue.signOn(workerId);
+    const { queue, world, workerId, pollIntervalMs, reclaimIntervalMs } = this.#settings;
+    await queue.signOn?.(workerId);
     const poll: Loop = new Loop({
-      world: queue.world,
+      world,
       round: async () => ((await this.#takeOne(poll.signal)) ? 0 : pollIntervalMs),
       onError: (error) => this.#bus.emit("worker:error", { workerId, during: "dequeue", error }),
       pauseMs: () => pollIntervalMs,
     });
     const reclaim = new Loop({
-      world: queue.world,
+      world,
       round: async () => {
         if ((await queue.reclaimExpired({ onDeadLetter: this.#onDeadLetter })) > 0) poll.wake();
       },
       onError: (error) => this.#bus.emit("worker:error", { workerId, during: "reclaim", error }),
       pauseMs: () => reclaimIntervalMs,
     });
-    this.#loops = { poll, reclaim };
+    const beat = new Loop({
+      world,
+      round: async () => queue.beat?.(),
+      onError: (error) => this.#bus.emit("worker:error", { workerId, during: "heartbeat", error }),
+      pauseMs: () => BEAT_MS,
+    });
+    this.#loops = { poll, reclaim, beat };
     reclaim.start(reclaimIntervalMs);
+    beat.start(BEAT_MS);
     this.#bus.emit("worker:started", { workerId });
     poll.start();
     return this.#loops;
@@ -102,8 +140,9 @@ export class WorkflowWorker {
     for (const work of this.#works.keys()) work.letGo();
     this.#works.clear();
     await loops.reclaim.stop(Number.POSITIVE_INFINITY);
+    await loops.beat.stop(Number.POSITIVE_INFINITY);
     try {
-      await queue.signOff(workerId);
+      await queue.signOff?.(workerId);
     } catch (error) {
       this.#bus.emit("worker:error", { workerId, during: "stop", error });
     }
@@ -125,7 +164,8 @@ export class WorkflowWorker {
   #begin(work: JobWork): void {
     const end = () => {
       this.#works.delete(work);
-      this.#loops?.poll.wake();
+      // A job that its handler handed back waits for the next poll: claimed at once, it would be handed back without end.
+      if (!work.handedBack) this.#loops?.poll.wake();
     };
     // In a turn of its own, so that a handler that counts the active jobs finds itself among them.
     const ended = Promise.resolve().then(() => work.run());
@@ -134,6 +174,6 @@ export class WorkflowWorker {
 
   /** Waits until no work is under way, at most this long. */
   async #endedWithin(ms: number): Promise<void> {
-    await within(this.#settings.queue.world, ms, Promise.all(this.#works.values()));
+    await within(this.#settings.world, ms, Promise.all(this.#works.values()));
   }
 }

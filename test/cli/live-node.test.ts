@@ -129,10 +129,12 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   const handle = await worker.start(etl);
   await handle.result({ timeout: "10s" }).catch(() => {});
   const [human, json] = await Promise.all([run("show", handle.id), also("show", handle.id, "--json")]);
-  expect(human.stdout).toMatch(/\nTasks\n {2}first +failed .* by worker +1 claim .*\n {2}second +skipped /);
+  expect(human.stdout).toMatch(
+    /\nTasks\n {2}first +failed .* by worker +1 claim .*\n {2}second +upstream_failed .* first failed /,
+  );
   expect(json.json.tasks).toMatchObject([
     { name: "first", state: "failed", program: "cli-etl::first", holder: null, lastHolder: { name: "worker" } },
-    { name: "second", state: "skipped", holder: null },
+    { name: "second", state: "upstream_failed", causes: ["first"], holder: null },
   ]);
   const { id: taskId } = json.json.tasks[0];
   expect(await also("retry", taskId, "--json")).toMatchObject({ code: 1, json: { code: "RUN_IS_TASK" } });

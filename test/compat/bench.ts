@@ -2,7 +2,7 @@
 // test moves apart from each other.
 
 import { afterAll, beforeAll, describe } from "vitest";
-import { type QueueOptions, type WorkflowQueue, WorkflowWorker, workflowQueue } from "../../src/compat/index.js";
+import { type QueueOptions, type StoreQueue, WorkflowWorker, workflowQueue } from "../../src/compat/index.js";
 import type { WorkerEvents } from "../../src/compat/worker-events.js";
 import type { WorkerOptions } from "../../src/compat/worker-options.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -32,7 +32,7 @@ export class Bench {
     this.transaction = transaction;
   }
 
-  queue(options: QueueOptions = {}, store: Store = this.store): WorkflowQueue {
+  queue(options: QueueOptions = {}, store: Store = this.store): StoreQueue {
     return workflowQueue(store, { env: this.env, world: this.world, ...options });
   }
 

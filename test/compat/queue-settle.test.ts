@@ -1,7 +1,7 @@
 // The workflow queue on both stores: ack, nack and hand back, guarded by the state and by the claim.
 
 import { describe, expect, test } from "vitest";
-import type { ClaimedJob, WorkflowQueue } from "../../src/compat/index.js";
+import type { ClaimedJob, StoreQueue } from "../../src/compat/index.js";
 import { type Bench, onBothStores, Unavailable, withRuns } from "./bench.js";
 import { start, statusOf, take } from "./queue-scene.js";
 
@@ -13,7 +13,7 @@ onBothStores((open) => {
 function settling(open: () => Bench) {
   describe("every move is guarded by the state and by the claim", () => {
     /** How a job gets into each status; returns its id and its holder. */
-    const INTO: Record<string, (queue: WorkflowQueue, job: ClaimedJob) => Promise<unknown>> = {
+    const INTO: Record<string, (queue: StoreQueue, job: ClaimedJob) => Promise<unknown>> = {
       waiting: (queue, job) => queue.handBack(job),
       paused: (queue, job) => queue.release(job),
       completed: (queue, job) => queue.ack(job),

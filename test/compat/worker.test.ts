@@ -14,6 +14,7 @@ test("the options have the defaults of the table", () => {
   const handler = () => {};
   expect(workerSettings({ queue, handler })).toEqual({
     queue,
+    world: queue.world,
     handler,
     workerId: "generated",
     concurrency: 1,

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { WorkflowQueue } from "../../src/compat/workflow-queue.js";
+import { StoreQueue } from "../../src/compat/workflow-queue.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
@@ -175,7 +175,7 @@ describe("a foreign env with extreme settings", () => {
     const run = await production.start(pay);
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
     const laptop = await open({ programs: [pay], env: "dev-jane", ...EXTREME });
-    const queue = new WorkflowQueue(store, { env: "dev-jane", queue: "jobs" });
+    const queue = new StoreQueue(store, { env: "dev-jane", queue: "jobs" });
     await pass(500);
 
     proxy.refusing = true;

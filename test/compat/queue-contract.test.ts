@@ -1,0 +1,102 @@
+// The contract of a workflow queue on both stores, and what a worker adds to it: fenced writes, back-off, signs of life, listeners.
+
+import { expect, test } from "vitest";
+import { type ClaimedJob, HandBack, queueConformance, type WorkflowQueue } from "../../src/compat/index.js";
+import { onBothStores } from "./bench.js";
+import { take } from "./queue-scene.js";
+
+onBothStores((open) => {
+  for (const { name, run } of queueConformance) {
+    test(name, async () => {
+      const bench = open();
+      await run({ queue: bench.queue(), advance: async (ms) => void (await bench.pass(ms)) });
+    });
+  }
+
+  test("a handler's own writes are committed only while its job is held", async () => {
+    const bench = open();
+    const [queue, other] = [bench.queue(), bench.queue()];
+    const id = await queue.enqueue({ type: "start", visibilityTimeoutMs: 1_000 });
+    const job = await take(queue);
+    expect(await queue.transaction(job, async () => "written")).toBe("written");
+    expect(await queue.ack(job)).toBe(true);
+    await expect(queue.transaction(job, async () => "late")).rejects.toMatchObject({ code: "CLAIM_LOST" });
+    await queue.enqueue({ type: "start", visibilityTimeoutMs: 1_000 });
+    const lost = await take(queue);
+    await bench.pass(1_100);
+    await other.reclaimExpired();
+    await take(other, "w2");
+    await expect(queue.transaction(lost, async () => "late")).rejects.toMatchObject({ code: "CLAIM_LOST" });
+    expect((await bench.store.journal.read(id))!.entries.map(({ kind }) => kind)).toContain("transaction");
+  });
+
+  test("a job that its handler hands back is not taken again before the next poll", async () => {
+    const bench = open();
+    const queue = bench.queue();
+    let claims = 0;
+    const handler = async () => {
+      claims++;
+      return new HandBack();
+    };
+    const { worker } = bench.worker({ queue, handler, workerId: "w1", pollIntervalMs: 500 });
+    await queue.enqueue({ type: "start" });
+    await worker.start();
+    for (let i = 0; i < 100; i++) {
+      await bench.world.advance(20);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(claims).toBeGreaterThan(1);
+    expect(claims).toBeLessThanOrEqual(6);
+    await bench.during(worker.stop());
+  });
+
+  test("a worker that has nothing to do gives signs of life; a listener hears one event, or no more", async () => {
+    const bench = open();
+    const queue = bench.queue();
+    let beats = 0;
+    const beat = queue.beat.bind(queue);
+    queue.beat = async () => {
+      beats++;
+      await beat();
+    };
+    const { worker } = bench.worker({ queue, handler: async () => {}, workerId: "w1" });
+    const heard: string[] = [];
+    const each = ({ jobId }: { jobId: string }) => heard.push(`on ${jobId}`);
+    worker.on("job:completed", each);
+    worker.once("job:completed", ({ jobId }) => heard.push(`once ${jobId}`));
+    await worker.start();
+    const first = await queue.enqueue({ type: "start" });
+    await bench.until(() => heard.length === 2);
+    const second = await queue.enqueue({ type: "start" });
+    await bench.until(() => heard.length === 3);
+    worker.off("job:completed", each);
+    const third = await queue.enqueue({ type: "start" });
+    await bench.until(async () => (await queue.getJob(third))?.status === "completed");
+    expect(heard).toEqual([`on ${first}`, `once ${first}`, `on ${second}`]);
+    await bench.until(() => beats > 1, 1_000);
+    await bench.during(worker.stop());
+  });
+});
+
+test("a worker takes any queue with the interface, without a store", async () => {
+  const waiting = [{ id: "j1", runId: "r1", claimEpoch: 1, visibilityTimeoutMs: 60_000 } as ClaimedJob];
+  const acked: string[] = [];
+  const no = async () => false as const;
+  const queue: WorkflowQueue = {
+    enqueue: async () => "j1",
+    dequeue: async () => waiting.shift() ?? null,
+    ack: async (job) => acked.push(typeof job === "string" ? job : job.id) > 0,
+    nack: no,
+    heartbeat: async () => ({ ok: true }),
+    release: no,
+    handBack: no,
+    reclaimExpired: async () => 0,
+    getJob: async () => null,
+    getQueueDepth: async () => ({ waiting: 0, active: 0, paused: 0, dead_letter: 0 }),
+  };
+  const { WorkflowWorker } = await import("../../src/compat/index.js");
+  const worker = new WorkflowWorker({ queue, handler: async () => {}, pollIntervalMs: 5 });
+  await worker.start();
+  await expect.poll(() => acked).toEqual(["j1"]);
+  await worker.stop();
+});
