@@ -335,4 +335,10 @@ export const dags: readonly Mutant[] = [
     edits: [{ file: "src/client/backfill.ts", find: "undefined, [slot])", put: "undefined, [])" }],
     killedBy: [{ file: "test/dag/flow.test.ts", test: "a backfill" }],
   },
+  {
+    name: "jobs of one run are active together",
+    breaks: "start and resume of a run are never active together",
+    edits: [{ file: "src/compat/enqueue-job.ts", find: "    limits: [oneActive(parts, input.runId)],\n", put: "" }],
+    killedBy: [{ file: "test/compat/queue-contract.test.ts" }],
+  },
 ];

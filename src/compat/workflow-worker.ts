@@ -164,7 +164,7 @@ export class WorkflowWorker {
   #begin(work: JobWork): void {
     const end = () => {
       this.#works.delete(work);
-      // A job that its handler gave back waits for the next poll: taken again at once, it would be given back without end.
+      // A job that its handler handed back waits for the next poll: claimed at once, it would be handed back without end.
       if (!work.handedBack) this.#loops?.poll.wake();
     };
     // In a turn of its own, so that a handler that counts the active jobs finds itself among them.
