@@ -156,8 +156,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);",
-        put: "const looks = edge.choose !== null;",
+        find: "const looks = chooses || record.gather || isReduced(plan.reducers, record.update);",
+        put: "const looks = chooses;",
       },
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "an update that its reducer cannot take" }],
