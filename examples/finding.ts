@@ -1,4 +1,5 @@
 // A run that shows its state to others, starts another and emits an event; and the ways to find it from any process.
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, createNode, event, on, workflow } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 
@@ -23,7 +24,10 @@ const ended = Promise.all([feed.next(), feed.next(), feed.next()]);
 
 const run = await node.start(order, "o-1", { key: "o-1", attributes: { customer: "ann" } });
 let open = await client.approvals.list({ to: "warehouse" });
-while (open.rows.length === 0) open = await client.approvals.list({ to: "warehouse" });
+while (open.rows.length === 0) {
+  await sleep(20);
+  open = await client.approvals.list({ to: "warehouse" });
+}
 console.log(open.rows[0]?.ask, await run.get("status"));
 await client.approvals.decide(open.rows[0]!, { choice: "approved", by: "ann" });
 await run.result();
@@ -32,4 +36,5 @@ console.log(await run.get("status"), (await client.runs.get({ program: order, ke
 const { runs } = await client.runs.list({ program: order, state: "completed", attributes: { customer: "ann" } });
 console.log(runs[0]?.attributes, await client.runs.count({ attributes: { shipped: true } }));
 const programs = (await ended).map(({ value }) => value?.program);
+await feed.return();
 console.log(programs.sort().join(" "));

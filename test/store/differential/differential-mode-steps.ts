@@ -50,24 +50,13 @@ export class ModeSteps {
       stacks: this.#dice.one([null, ["blue"], ["green"]]),
       programs: programs.filter(() => this.#dice.chance(0.6)),
     };
+    const change = { runId: this.#drawn.runId(), attributes: this.#attributes() };
+    const nowhere = { env: "test", scope: "s", key: "none" };
+    const key = keyed.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(keyed) : nowhere;
     return this.#dice.pick<Step>([
       [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
-      [
-        4,
-        step("setAttributes", (store) =>
-          store.runs.setAttributes({ runId: this.#drawn.runId(), attributes: this.#attributes() }),
-        ),
-      ],
-      [
-        1,
-        step("findKey", (store) =>
-          store.runs.findKey(
-            this.#dice.chance(0.8) && keyed.length > 0
-              ? this.#dice.one(keyed)
-              : { env: "test", scope: "s", key: "none" },
-          ),
-        ),
-      ],
+      [4, step("setAttributes", (store) => store.runs.setAttributes(change))],
+      [1, step("findKey", (store) => store.runs.findKey(key))],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);
