@@ -5,6 +5,7 @@ import type { Command } from "./command.js";
 
 const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./command/migrate.js")).migrate,
+  doctor: async () => (await import("./command/doctor.js")).doctor,
   nodes: async () => (await import("./command/nodes.js")).nodes,
   mode: async () => (await import("./command/mode.js")).mode,
   drain: async () => (await import("./command/mode.js")).drain,
