@@ -1,5 +1,7 @@
 // `holdfast/admin`: the admin API and the dashboard, to mount in a server or to listen by itself.
 
+export { type AdminClient, type AdminClientOptions, AdminRefused, adminClient } from "./client.js";
+
 import { systemWorld } from "../kernel/system-world.js";
 import type { Store } from "../store/contract/store.js";
 import { createToken as create, type TokenOptions } from "./auth/authenticate.js";

@@ -7,6 +7,7 @@ const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import("./command/dev.js")).dev,
   init: async () => (await import("./command/init.js")).init,
   migrate: async () => (await import("./command/migrate.js")).migrate,
+  doctor: async () => (await import("./command/doctor.js")).doctor,
   nodes: async () => (await import("./command/nodes.js")).nodes,
   mode: async () => (await import("./command/mode.js")).mode,
   drain: async () => (await import("./command/mode.js")).drain,

@@ -57,7 +57,7 @@ async function stream({ send }: Site, topics: string, user = "ann:see") {
     await reader.cancel();
     await reading;
   };
-  return { events, patches, close };
+  return { events, patches, close, ended: reading };
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => world.after(ms, resolve));
@@ -150,3 +150,19 @@ test("a run of another env, or none, is gone; streams are counted", async () => 
   const again = await stream(site, "nodes");
   await again.close();
 });
+
+test("a stream ends within seconds of the end of its caller's right, and other callers keep theirs", async () => {
+  const revoked = new Set<string>();
+  const auth = (request: Request) => {
+    const id = request.headers.get("x-user")?.split(":")[0] ?? "";
+    return revoked.has(id) ? null : { id, may: ["see" as const] };
+  };
+  const site = opened({ auth });
+  const [ann, bob] = [await stream(site, "nodes", "ann:see"), await stream(site, "nodes", "bob:see")];
+  await expect.poll(() => ann.patches().length + bob.patches().length).toBe(2);
+  revoked.add("ann");
+  await Promise.race([ann.ended, wait(8_000).then(() => expect.fail("the stream is still open"))]);
+  const bobEnded = await Promise.race([bob.ended.then(() => true), wait(500).then(() => false)]);
+  expect(bobEnded).toBe(false);
+  await bob.close();
+}, 20_000);

@@ -1,7 +1,9 @@
 // Handlers of the first page, the doctor and the session.
 
+import { examineServer, examineWork, type Finding, type ServerFacts } from "../../client/doctor.js";
 import { PACKAGE_VERSION } from "../../kernel/package-version.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
+import type { Store } from "../../store/contract/store.js";
 import type { OutputOf, RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
 import type { OVERVIEW_ROUTES } from "../routes/overview.js";
@@ -16,7 +18,6 @@ const MOST_DEAD = 1_000;
 const CLOCK_SKEW_MS = 500;
 
 type Attention = OutputOf<"overview.get">["attention"][number];
-type Finding = OutputOf<"doctor.get">["findings"][number];
 
 export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTES & typeof SESSION_ROUTES)> = {
   "session.get": async (call) => ({
@@ -80,27 +81,11 @@ export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTE
   },
   "doctor.get": async (call) => {
     const { store, env } = call;
-    const [nodes, skew] = [await store.nodes.list({ env }), await clockSkew(call)];
-    const queues = await queueRows(call, nodes);
-    const findings: Finding[] = [
-      finding("database", "ok", "The database answers."),
-      Math.abs(skew) > CLOCK_SKEW_MS
-        ? finding(
-            "clock",
-            "warning",
-            `This server's clock differs by ${Math.round(skew)} ms.`,
-            "Synchronise the clocks.",
-          )
-        : finding("clock", "ok", "This server's clock agrees with the database."),
-      ...nodes
-        .filter((node) => !node.alive)
-        .map((node) => finding("nodes", "warning", `${node.name} is silent.`, "Look at its process and its log.")),
-      ...queues
-        .filter(({ counts, slots }) => (counts.waiting ?? 0) > 0 && slots === 0)
-        .map(({ queue }) =>
-          finding("queues", "problem", `No node serves the queue ${queue}.`, "Start a node that has its programs."),
-        ),
-    ];
+    const nodes = await store.nodes.list({ env });
+    const queues = await call.admin.queues.get(env);
+    const leases = nodes.flatMap(({ alive, leaseMs }) => (alive && leaseMs !== null ? [leaseMs] : []));
+    const server = isExamined(store) ? examineServer(await store.examine(), leases) : [await clockFinding(call)];
+    const findings = [...server, ...examineWork(nodes, queues)];
     return { findings };
   },
 };
@@ -124,10 +109,19 @@ function queueAttention({ queue, paused, counts, slots }: OutputOf<"queues.list"
   return [attention("no capable node", `${waiting} runs of ${queue} wait, and no node claims them`, queue, waiting)];
 }
 
-async function clockSkew(call: Call): Promise<number> {
-  return (await call.admin.clock.now()) - call.admin.world.wallNow();
+function isExamined(store: Store): store is Store & { examine(): Promise<ServerFacts> } {
+  return "examine" in store;
 }
 
-function finding(check: string, level: Finding["level"], text: string, remedy: string | null = null): Finding {
-  return { check, level, text, remedy };
+async function clockFinding(call: Call): Promise<Finding> {
+  const skew = Math.round((await call.admin.clock.now()) - call.admin.world.wallNow());
+  if (Math.abs(skew) <= CLOCK_SKEW_MS) {
+    return { check: "clock", level: "ok", text: "The clock agrees with the store.", remedy: null };
+  }
+  return {
+    check: "clock",
+    level: "warning",
+    text: `The clock differs by ${skew} ms.`,
+    remedy: "Synchronise the clocks.",
+  };
 }

@@ -21,6 +21,7 @@ import { dialect } from "./connection/dialect.js";
 import { WakeSender } from "./connection/wake-sender.js";
 import { definitionStore } from "./definition/definitions.js";
 import { eventStore } from "./event/events.js";
+import { examine, type ServerReport } from "./examine.js";
 import { send, unread } from "./inbox/send-messages.js";
 import { wakeRuns } from "./inbox/wake-runs.js";
 import { peek } from "./journal/peek-journals.js";
@@ -65,6 +66,8 @@ export interface PostgresStore extends Store {
   migrate(): Promise<MigrateReport>;
   /** Throws when the schema is missing, too old or too new for this package. */
   checkSchema(): Promise<void>;
+  /** Examines the server: version, settings, clock, health of the tables, and what it can do. Reads only. */
+  examine(): Promise<ServerReport>;
   /** Whether the connections pass through a transaction pooler such as PgBouncer (known after the first call). */
   readonly pooled: boolean;
 }
@@ -128,6 +131,7 @@ export function openPostgres(
     ...checkedStore(store, { batchesIn: world }),
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
+    examine: () => examine(db, world),
     get pooled() {
       return db.pooled;
     },

@@ -6186,6 +6186,21 @@ left join lateral (
   limit 1
 ) j on true;
 
+-- probe_advisory_locks · examine.ts
+-- Tries to take and release an advisory lock.
+select pg_try_advisory_xact_lock(hashtext('holdfast.probe')) as taken;
+
+-- probe_notify · examine.ts
+-- Tries to notify.
+select pg_notify('holdfast_probe', '');
+
+-- probe_row_locks · examine.ts
+-- Tries to skip locked rows.
+select m.key
+from "holdfast".meta m
+limit 1
+for no key update skip locked;
+
 -- prune_instances · machine/machines.ts
 -- Removes instances that ended long ago.
 with found as materialized (
@@ -6592,6 +6607,33 @@ order by 1;
 -- Reads which migrations a schema has.
 select (select coalesce(max(version), 0) from "holdfast".migrations) as version,
   (select value from "holdfast".meta where key = 'oldest_package') as oldest;
+
+-- read_server · examine.ts
+-- Reads version, settings and connections of the server.
+select current_setting('server_version_num')::int as version,
+  current_setting('server_version') as version_text,
+  current_setting('synchronous_commit') as synchronous_commit, pg_is_in_recovery() as is_replica,
+  floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now,
+  (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+  current_setting('max_connections')::int as most,
+  (
+    select max(extract(epoch from clock_timestamp() - a.xact_start) * 1000)::float8
+    from pg_stat_activity a
+    where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+  ) as oldest;
+
+-- read_table_health · examine.ts
+-- Reads live and dead rows of each table, and indexes that are not valid.
+select t.relname as "table", t.n_live_tup::float8 as live, t.n_dead_tup::float8 as dead,
+  pg_total_relation_size(t.relid)::float8 as bytes,
+  array (
+    select i.indexrelid::regclass::text
+    from pg_index i
+    where i.indrelid = t.relid and not i.indisvalid
+  ) as invalid
+from pg_stat_user_tables t
+where t.schemaname = 'holdfast'
+order by 4 desc;
 
 -- read_timers · machine/machines.ts
 -- Lists the timers of an instance.

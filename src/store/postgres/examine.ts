@@ -1,0 +1,157 @@
+// Examines a PostgreSQL server for the doctor: version, settings, pooler, clock, health of the tables, and what the server can do.
+
+import { PACKAGE_VERSION } from "../../kernel/package-version.js";
+import type { World } from "../../kernel/world.js";
+import type { Database } from "./connection/database.js";
+import { type Statement, statement } from "./connection/dialect.js";
+import { ms } from "./connection/instant.js";
+import { checkSchema } from "./migrate.js";
+
+/** `works`, `falls back` to something slower, or `missing`: Holdfast cannot work here. */
+export interface Ability {
+  readonly name: "row locks" | "advisory locks" | "notifications" | "session settings" | "prepared statements";
+  readonly is: "works" | "falls back" | "missing";
+  readonly text: string;
+}
+
+export interface TableHealth {
+  readonly table: string;
+  readonly live: number;
+  readonly dead: number;
+  readonly bytes: number;
+}
+
+export interface ServerReport {
+  readonly version: number;
+  readonly versionText: string;
+  readonly package: string;
+  /** Behind a transaction pooler. */
+  readonly pooled: boolean;
+  readonly roundTripMs: number;
+  /** The database's clock minus this process's. */
+  readonly clockSkewMs: number;
+  readonly synchronousCommit: string;
+  readonly isReplica: boolean;
+  /** Null: the schema fits this package. */
+  readonly schemaProblem: string | null;
+  readonly invalidIndexes: readonly string[];
+  /** The age of the oldest snapshot that any session holds open; rows that died since then cannot be removed. */
+  readonly oldestSnapshotMs: number | null;
+  readonly connections: { readonly used: number; readonly most: number };
+  readonly tables: readonly TableHealth[];
+  readonly abilities: readonly Ability[];
+}
+
+const readServer = statement(
+  "read_server",
+  "Reads version, settings and connections of the server.",
+  ({ now }) => `
+select current_setting('server_version_num')::int as version, current_setting('server_version') as version_text,
+  current_setting('synchronous_commit') as synchronous_commit, pg_is_in_recovery() as is_replica, ${ms(now)} as now,
+  (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+  current_setting('max_connections')::int as most,
+  (select max(extract(epoch from clock_timestamp() - a.xact_start) * 1000)::float8 from pg_stat_activity a
+   where a.backend_xmin is not null and a.pid <> pg_backend_pid()) as oldest`,
+);
+
+const readTables = statement(
+  "read_table_health",
+  "Reads live and dead rows of each table, and indexes that are not valid.",
+  ({ schema: s }) => `
+select t.relname as "table", t.n_live_tup::float8 as live, t.n_dead_tup::float8 as dead,
+  pg_total_relation_size(t.relid)::float8 as bytes,
+  array(select i.indexrelid::regclass::text from pg_index i where i.indrelid = t.relid and not i.indisvalid) as invalid
+from pg_stat_user_tables t where t.schemaname = '${s.replaceAll('"', "")}' order by 4 desc`,
+);
+
+const probeRowLocks = statement(
+  "probe_row_locks",
+  "Tries to skip locked rows.",
+  ({ schema: s }) => `select m.key from ${s}.meta m limit 1 for no key update skip locked`,
+);
+
+const probeAdvisory = statement(
+  "probe_advisory_locks",
+  "Tries to take and release an advisory lock.",
+  () => `select pg_try_advisory_xact_lock(hashtext('holdfast.probe')) as taken`,
+);
+
+const probeNotify = statement("probe_notify", "Tries to notify.", () => `select pg_notify('holdfast_probe', '')`);
+
+interface ServerRow {
+  version: number;
+  version_text: string;
+  synchronous_commit: string;
+  is_replica: boolean;
+  now: number;
+  used: number;
+  most: number;
+  oldest: number | null;
+}
+
+export async function examine(db: Database, world: World): Promise<ServerReport> {
+  await db.run(readServer, []);
+  const trips: number[] = [];
+  let [server, skew] = [null as ServerRow | null, 0];
+  for (let i = 0; i < 5; i++) {
+    const begun = world.monotonicNow();
+    server = (await db.run<ServerRow>(readServer, []))[0]!;
+    trips.push(world.monotonicNow() - begun);
+    skew = server.now - (world.wallNow() - trips.at(-1)! / 2);
+  }
+  const schemaProblem = await checkSchema(db).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const tables = await db.run<TableHealth & { invalid: string[] }>(readTables, []);
+  const { version, version_text, synchronous_commit, is_replica, used, most, oldest } = server!;
+  return {
+    version,
+    versionText: version_text,
+    package: PACKAGE_VERSION,
+    pooled: db.pooled,
+    roundTripMs: trips.sort((a, b) => a - b)[2]!,
+    clockSkewMs: skew,
+    synchronousCommit: synchronous_commit,
+    isReplica: is_replica,
+    schemaProblem,
+    invalidIndexes: tables.flatMap(({ invalid }) => invalid),
+    oldestSnapshotMs: oldest,
+    connections: { used, most },
+    tables: tables.map(({ invalid: _, ...table }) => table),
+    abilities: await abilities(db),
+  };
+}
+
+async function abilities(db: Database): Promise<readonly Ability[]> {
+  const works = (probe: Statement) =>
+    db.run(probe, []).then(
+      () => true,
+      () => false,
+    );
+  const [rows, advisory, notify] = [await works(probeRowLocks), await works(probeAdvisory), await works(probeNotify)];
+  const { pooled } = db;
+  const inSession = (name: Ability["name"], ok: boolean, [whole, less]: readonly [string, string]): Ability =>
+    ok && !pooled ? { name, is: "works", text: whole } : { name, is: "falls back", text: less };
+  return [
+    rows
+      ? { name: "row locks", is: "works", text: "Claims skip rows that are locked." }
+      : { name: "row locks", is: "missing", text: "The server cannot skip locked rows: Holdfast cannot claim here." },
+    inSession("advisory locks", advisory, [
+      "A session's lock shows at once that its node died.",
+      "No lock of a session: the runs of a dead node are reclaimed when their leases expire.",
+    ]),
+    inSession("notifications", notify, [
+      "Other processes are woken by NOTIFY.",
+      "No notifications arrive: nodes find work when they poll, by default within 5 s.",
+    ]),
+    inSession("session settings", true, [
+      "Settings of a session hold.",
+      "Settings are not kept between statements; timeouts are kept on this side.",
+    ]),
+    inSession("prepared statements", true, [
+      "Statements are prepared once for each connection.",
+      "Statements are sent with their text each time.",
+    ]),
+  ];
+}
