@@ -6,7 +6,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { encodeError, storeError } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
-import { RunTimeout } from "../replay/settlement.js";
+import { RunTimeout } from "../replay/run-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { AnyDag } from "./dag-definition.js";
 import { type DagDecision, decideDag } from "./decide-dag.js";

@@ -5,7 +5,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
-import { stepKey, stepName, waitName } from "../kernel/name.js";
+import { stepName, waitName } from "../kernel/name.js";
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { NewChild, Services } from "../program/environment.js";
@@ -18,7 +18,7 @@ import { callId } from "../replay/recorded.js";
 import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
 import type { Signal } from "../replay/signal.js";
-import { StepCall, type StepCallOptions, type StepInfo } from "../replay/step-call.js";
+import { StepCall, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type {
@@ -31,6 +31,7 @@ import type {
   TransactionOptions,
   Winner,
 } from "./context.js";
+import { NO_OPTIONS, PLAIN, rulesOf } from "./step-rules.js";
 
 /** The function whose clean-up is being executed: its calls are made even if the run is cancelled. */
 const cleaningUp = new AsyncLocalStorage<Replay>();
@@ -155,10 +156,8 @@ export class WorkflowContext implements Context {
     options?: ChildOptions,
   ): Promise<Out> {
     const children = this.children(program, [input], options);
-    return this.#waitsFor(
-      children.then(([output]) => output!),
-      this.#callsOf.get(children)!,
-    );
+    const only = children.then(([output]) => output!);
+    return this.#waitsFor(only, this.#callsOf.get(children)!);
   }
 
   children<In, Out, Parsed>(
@@ -293,20 +292,6 @@ export class WorkflowContext implements Context {
     this.#asked.set(place, n);
     return String(n);
   }
-}
-
-type StepRules = Pick<StepCallOptions, "policy" | "timeoutMs" | "atMostOnce" | "finishOnAbort" | "retryIf">;
-
-const NO_OPTIONS: StepOptions = {};
-/** Of a step without options, as nearly all are. */
-const PLAIN = rulesOf(NO_OPTIONS, "step");
-
-function rulesOf(options: StepOptions, path: string): StepRules {
-  const policy = retryPolicy(options.retry, path);
-  if (options.key !== undefined) stepKey(options.key, `key of ${path}`);
-  const timeoutMs = options.timeout === undefined ? null : toMs(options.timeout, path);
-  const { atMostOnce = false, finishOnAbort = false, retryIf } = options;
-  return { policy, timeoutMs, atMostOnce, finishOnAbort, retryIf };
 }
 
 /** A rejection that is not awaited, yet or ever, must not end the process with all runs of the node. */
