@@ -92,7 +92,7 @@ export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
 export { Cancelled, CompensationFailed } from "./replay/cancellation.js";
 export { RaceLost } from "./replay/race.js";
-export { RunTimeout } from "./replay/settlement.js";
+export { RunTimeout } from "./replay/run-error.js";
 export { type Signal, signal } from "./replay/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
 export type { QueueRecord } from "./store/contract/limit/queues.js";

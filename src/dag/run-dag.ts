@@ -8,7 +8,7 @@ import { encodeError, storeError } from "../kernel/codec/stored-error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import type { Effect, FailEffect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
-import { RunTimeout } from "../replay/settlement.js";
+import { RunTimeout } from "../replay/run-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { AnyDag } from "./dag-definition.js";
 import { type DagDecision, decideDag } from "./decide-dag.js";

@@ -22,7 +22,7 @@ export interface Call {
   readonly first?: boolean;
   /** Set on a wait for a signal: the next message of that name ends it. */
   readonly signalName?: string;
-  /** It stands for a run of its own. */
+  /** The call of a child, which is a run of its own. */
   readonly isChild?: boolean;
   /** Made by clean-up: a cancel of the run does not touch it. */
   readonly isCleanup: boolean;

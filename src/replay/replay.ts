@@ -187,17 +187,13 @@ export class Replay {
     this.#received ??= new Map();
     this.#received.set(entry.key!, entry);
     this.children.received(entry);
-    if (entry.key === "cancel") this.#cancel(entry);
+    if (entry.key === "cancel" && !this.cancellation) this.#cancelled = entry;
+    else if (entry.key === "cancel") this.cancellation?.request(entry);
     if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#undelivered.keep(ending);
     for (const call of this.open) call.onMessage?.(entry);
     this.wake();
-  }
-
-  #cancel(request: JournalEntry): void {
-    if (this.cancellation) this.cancellation.request(request);
-    else this.#cancelled = request;
   }
 
   /** Aborts running work and waits for it, as when the node stops: after a release, two nodes could do it at once. */

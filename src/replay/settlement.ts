@@ -4,9 +4,10 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { storeError } from "../kernel/codec/stored-error.js";
-import { HoldfastError } from "../kernel/error.js";
+import type { HoldfastError } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
+import { HistoryTooLong, JournalMismatch, RunTimeout } from "./run-error.js";
 
 /** How a session ended. */
 export type SessionOutcome =
@@ -25,6 +26,7 @@ export type SessionOutcome =
   /** Code and journal do not fit: `missing` is recorded, but was not asked for. */
   | { readonly kind: "mismatch"; readonly missing: readonly JournalEntry[]; readonly asked: readonly string[] };
 
+<<<<<<< HEAD
 /** The run took longer than its workflow allows. */
 export class RunTimeout extends HoldfastError {
   readonly code = "TIMEOUT";
@@ -67,6 +69,8 @@ export class HistoryTooLong extends HoldfastError {
   }
 }
 
+=======
+>>>>>>> cancel
 /** The effect with which the claim is released. */
 export function settlement(outcome: SessionOutcome, codecs: Codecs, session: Session): Effect {
   switch (outcome.kind) {

@@ -5,9 +5,19 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput, LimitExceeded } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
+
+<<<<<<< HEAD
+
 import { stepKey, stepName, waitName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
 import { type AttributeChanges, attributeChangesOf } from "../kernel/run/attribute.js";
+
+=======
+
+import { stepName, waitName } from "../kernel/name.js";
+
+>>>>>>> cancel
+
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { NewChild, RunWrites, Services } from "../program/environment.js";
@@ -21,7 +31,7 @@ import { callId } from "../replay/recorded.js";
 import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
 import type { Signal } from "../replay/signal.js";
-import { StepCall, type StepCallOptions, type StepInfo } from "../replay/step-call.js";
+import { StepCall, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
 import type { StepTransactionClient, Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
@@ -36,6 +46,7 @@ import type {
   TransactionOptions,
   Winner,
 } from "./context.js";
+import { NO_OPTIONS, PLAIN, rulesOf } from "./step-rules.js";
 
 /** The function whose clean-up is being executed: its calls are made even if the run is cancelled. */
 const cleaningUp = new AsyncLocalStorage<Replay>();
@@ -163,10 +174,8 @@ export class WorkflowContext implements Context {
     options?: ChildOptions,
   ): Promise<Out> {
     const children = this.children(program, [input], options);
-    return this.#waitsFor(
-      children.then(([output]) => output!),
-      this.#callsOf.get(children)!,
-    );
+    const only = children.then(([output]) => output!);
+    return this.#waitsFor(only, this.#callsOf.get(children)!);
   }
 
   children<In, Out, Parsed>(
@@ -341,6 +350,7 @@ export class WorkflowContext implements Context {
   }
 }
 
+<<<<<<< HEAD
 /** Of what `run.get` reads, encoded. */
 const LONGEST_VALUE = 8 * 1024;
 
@@ -358,6 +368,8 @@ function rulesOf(options: StepOptions, path: string): StepRules {
   return { policy, timeoutMs, atMostOnce, finishOnAbort, retryIf };
 }
 
+=======
+>>>>>>> cancel
 /** A rejection that is not awaited, yet or ever, must not end the process with all runs of the node. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});

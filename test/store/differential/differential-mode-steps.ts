@@ -19,6 +19,7 @@ export class ModeSteps {
       group,
       limits: [],
       recovery: this.#dice.one(RECOVERIES),
+      cleansUp: this.#dice.chance(0.3),
     }));
     const { nodes } = this.#drawn;
     const node = nodes.at(-2) ?? "00000000-0000-7000-8000-000000000000";

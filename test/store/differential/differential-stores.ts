@@ -63,7 +63,7 @@ export class BothStores {
     const tables = TABLES.map((name) => `${this.#schema}.${name}`);
     await this.#pool.query(`truncate ${tables.join(", ")}`);
     await this.#pool.query(`select setval('${this.#schema}.lease_floor', 0)`);
-    await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]',
+    await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]', cleans_up = false,
       declared_by = null, declared_start = null`);
     await this.#pool.query(`delete from ${this.#schema}.meta where key like '%_place'`);
     this.#nowMs = START_MS;
