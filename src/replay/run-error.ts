@@ -27,7 +27,9 @@ export class JournalMismatch extends HoldfastError {
     const recorded = missing.map(({ seq, kind, name, key }) => ({ seq, kind, name, key }));
     const lines = recorded.map(({ seq, kind, name }) => `recorded, not made: ${seq} ${kind} ${JSON.stringify(name)}`);
     super(
-      `The code does not make the calls that the journal has recorded. The run continues on a node whose code does.\n` +
+      "The code does not make the calls that the journal has recorded. The run continues on a node whose code does: " +
+        "roll back to it, and `holdfast retry` the run if it is quarantined. Guard a change of code under live runs " +
+        "with `ctx.patched`, or give the program a `version`.\n" +
         [...lines, ...asked.map((title) => `made, not recorded: ${title}`)].join("\n"),
     );
     this.details = { recorded, asked };

@@ -6,17 +6,9 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput, LimitExceeded } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 
-<<<<<<< HEAD
-
-import { stepKey, stepName, waitName } from "../kernel/name.js";
+import { stepName, waitName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
 import { type AttributeChanges, attributeChangesOf } from "../kernel/run/attribute.js";
-
-=======
-
-import { stepName, waitName } from "../kernel/name.js";
-
->>>>>>> cancel
 
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
@@ -350,26 +342,9 @@ export class WorkflowContext implements Context {
   }
 }
 
-<<<<<<< HEAD
 /** Of what `run.get` reads, encoded. */
 const LONGEST_VALUE = 8 * 1024;
 
-type StepRules = Pick<StepCallOptions, "policy" | "timeoutMs" | "atMostOnce" | "finishOnAbort" | "retryIf">;
-
-const NO_OPTIONS: StepOptions = {};
-/** Of a step without options, as nearly all are. */
-const PLAIN = rulesOf(NO_OPTIONS, "step");
-
-function rulesOf(options: StepOptions, path: string): StepRules {
-  const policy = retryPolicy(options.retry, path);
-  if (options.key !== undefined) stepKey(options.key, `key of ${path}`);
-  const timeoutMs = options.timeout === undefined ? null : toMs(options.timeout, path);
-  const { atMostOnce = false, finishOnAbort = false, retryIf } = options;
-  return { policy, timeoutMs, atMostOnce, finishOnAbort, retryIf };
-}
-
-=======
->>>>>>> cancel
 /** A rejection that is not awaited, yet or ever, must not end the process with all runs of the node. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
