@@ -23,7 +23,7 @@ export interface TakeEffect {
 export interface EnqueueEffect {
   readonly kind: "enqueue";
   readonly name: string;
-  readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
+  readonly run: Omit<NewRun, "key" | "parentId" | "deferred" | "attributes">;
   /**
    * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
    * inbox gets a message only when it fails. `needs`: earlier tasks of this commit; until all have ended it is blocked.
