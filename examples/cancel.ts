@@ -3,6 +3,10 @@ import { createNode, signal, workflow } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 
 const paid = signal<number>("paid");
+let reminded = () => {};
+const isReminded = new Promise<void>((resolve) => {
+  reminded = resolve;
+});
 
 const trip = workflow("trip", { cleanupTimeout: "30s" }, async (ctx, id: string) => {
   for (const part of ["hotel", "flight"]) {
@@ -11,9 +15,10 @@ const trip = workflow("trip", { cleanupTimeout: "30s" }, async (ctx, id: string)
     await ctx.step(`book ${part}`, () => console.log(`book ${part} of ${id}`));
   }
   try {
-    const first = await ctx.race({ paid: ctx.waitFor(paid), late: ctx.sleep("late", "100ms") });
+    const first = await ctx.race({ paid: ctx.waitFor(paid), late: ctx.sleep("late", "1s") });
     if (first.winner === "paid") return `${first.value} cents`;
     await ctx.step("remind", () => console.log(`remind ${id}`));
+    reminded();
     return `${await ctx.waitFor(paid)} cents, late`;
   } finally {
     await ctx.cleanup(() => ctx.step("close", () => console.log(`close ${id}`)));
@@ -23,8 +28,7 @@ const trip = workflow("trip", { cleanupTimeout: "30s" }, async (ctx, id: string)
 await using node = await createNode({ store: memoryStore(), programs: [trip] });
 
 const first = await node.start(trip, "t-1");
-// Longer than it waits: the reminder is sent, and the lost wait does not take the message.
-await new Promise((resolve) => setTimeout(resolve, 500));
+await isReminded; // the lost wait does not take the message
 await first.signal(paid, 300);
 console.log(await first.result());
 

@@ -25,7 +25,7 @@ export interface EnqueueEffect {
   readonly name: string;
   /** The number of the call that starts it, where the journal does not show it: calls before it were withdrawn. */
   readonly call?: string;
-  readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
+  readonly run: Omit<NewRun, "key" | "parentId" | "deferred" | "attributes">;
   /**
    * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
    * inbox gets a message only when it fails. `needs`: earlier tasks of this commit; until all have ended it is blocked.

@@ -59,7 +59,7 @@ export class EffectDraws {
     const { dice } = this.#drawer;
     const drawn = this.#drawer.newRun();
     const id = dice.chance(0.08) ? this.#drawer.runId() : dice.uuid();
-    const run = { ...omit(drawn, "key", "parentId"), id, delayMs: dice.int(0, 20) };
+    const run = { ...omit(drawn, "key", "parentId", "attributes"), id, delayMs: dice.int(0, 20) };
     this.#drawer.runIds.push(run.id);
     return run;
   }
