@@ -318,9 +318,19 @@ export class Steps {
     if (this.#dice.chance(0.05)) runIds.push("nobody");
     const fromStart = this.#dice.chance(0.4);
     const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
-    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
+    const named = !fromStart && this.#dice.chance(0.4) ? this.#someTasks(runIds) : {};
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note, ...named };
     this.#lastRetry = { name: "retry", call: (store) => store.runs.retry(runIds, options) };
     return this.#lastRetry;
+  }
+
+  /** Tasks of these runs, or of others. */
+  #someTasks(runIds: string[]): { readonly tasks: readonly string[]; readonly after: boolean } {
+    const tasks = this.#both.snapshot().runs.filter(({ parentId }) => parentId !== null);
+    if (tasks.length === 0) return { tasks: runIds, after: false };
+    const some = this.#dice.many(1, 3, () => this.#dice.one(tasks));
+    if (this.#dice.chance(0.8)) runIds.push(...some.map(({ parentId }) => parentId!));
+    return { tasks: some.map(({ id }) => id), after: this.#dice.chance(0.5) };
   }
 
   #transact(): Step {
