@@ -55,10 +55,7 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
     case "parked":
       if (run.pending > 0) return `${run.pending} of its tasks ${run.pending === 1 ? "is" : "are"} open`;
       return (
-        [
-          waitOf(reasons.last.get(run.id) ?? []),
-          run.wakeAt === null ? null : `wakes ${timeAgo(run.wakeAt, now)} or on a message`,
-        ]
+        [waitOf(reasons.last.get(run.id) ?? []), run.wakeAt === null ? null : `wakes ${timeAgo(run.wakeAt, now)}`]
           .filter((part) => part !== null)
           .join(", ") || "waits for a message"
       );

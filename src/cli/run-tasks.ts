@@ -28,7 +28,7 @@ export function taskCells(
   const took =
     run.endedAt === null
       ? ""
-      : `${span(Math.max(run.endedAt - run.availableAt, 0))} after it was ready${holder ? `, by ${nameOf(holder)}` : ""}`;
+      : `after ${span(Math.max(run.endedAt - run.availableAt, 0))}${holder ? ` by ${nameOf(holder)}` : ""}`;
   const waits = run.pending > 0 ? `waits for ${run.pending}` : doing(run, around, now);
   return [
     name,

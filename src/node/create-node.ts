@@ -109,9 +109,9 @@ export class Node implements AsyncDisposable {
   /** `listening`: ends the process with the node. */
   constructor(options: FoundNodeOptions, given: World, listening: Listening | null = null) {
     this.#listening = listening;
+    const read = readNodeOptions(options);
     const { bus, flow: { claims, tracing } = {}, definitions: { strategies, tasks } = {} } = options;
     const world = tracing ? tracedWorld(given, tracing) : given;
-    const read = readNodeOptions(options);
     const programs = expectNamedOnce(definitionsOf(options.programs));
     this.#settings = read.settings;
     this.#bus = bus ?? createBus<NodeEvents>({ world });

@@ -31,7 +31,7 @@ describe("runs", () => {
       expect(line.slice(at - 2, at + 1)).toMatch(/^ {2}\S$/);
     }
     expect(stdout).toMatch(/running +import .*claim 1 by node-a, \d+ s of lease left/);
-    expect(stdout).toMatch(/parked +approval .*wakes in 120 min or on a message/);
+    expect(stdout).toMatch(/parked +approval .*waits for signal decision, wakes in 120 min\n/);
     expect(stdout).toMatch(/waiting +reminder .*due in 60 min/);
     expect(stdout).not.toContain("\x1b");
   });

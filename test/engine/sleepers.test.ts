@@ -28,10 +28,12 @@ test("10,000 sleeping runs cost a node no memory and no statements", { timeout: 
   const { rows } = await pool.query(`select state, count(*)::int as n from ${schema}.runs group by state`);
   expect(rows).toEqual([{ state: "parked", n: SLEEPING + WARM_UP }]);
   expect(active).toBe(0);
-  // Only a round of housekeeping each second, the fallback poll, and every half minute its declarations.
+  // Only a round of housekeeping each second, the fallback poll, every half minute its declarations, and the statistics.
   const names = new Set<string>(statements.map((name: string) => name.replace(/^hf_[0-9a-f]{6}_/, "")));
   expect(names).toContain("housekeep");
-  expect(["claim_runs", "next_due", "housekeep", "retire_subscriptions"]).toEqual(expect.arrayContaining([...names]));
+  const statistics = ["take_cleanup_turn", "count_figures", "sample_queues", "join_run_figures", "join_queue_figures"];
+  const known = ["claim_runs", "next_due", "housekeep", "retire_subscriptions", ...statistics];
+  expect(known).toEqual(expect.arrayContaining([...names]));
   expect(statements.length).toBeLessThanOrEqual((2 * WATCH_MS) / 1000);
   // One that was remembered would take kilobytes; this is 100 bytes for each.
   expect(grownBytes).toBeLessThan(SLEEPING * 100);

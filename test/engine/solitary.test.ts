@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { aloneMs, Solitary } from "../../src/engine/claiming/solitary.js";
 import type { Session } from "../../src/engine/session.js";
+import { LazyAbort } from "../../src/kernel/lazy-abort.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 function scene() {
@@ -14,7 +15,7 @@ function scene() {
     handBack: () => node.handedBack++,
     onOpen: () => node.opened++,
   });
-  const session = { run: { crashes: 3 }, stopping: false, signal: new AbortController().signal } as unknown as Session;
+  const session = { run: { crashes: 3 }, stopping: false, lost: new LazyAbort() } as unknown as Session;
   const log: string[] = [];
   let end = () => {};
   /** As the claim loop does it. */

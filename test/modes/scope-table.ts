@@ -12,9 +12,10 @@ import { MOST, type Place, SHORT_MS } from "./scope-place.js";
  *   caller that must not touch a run must not learn its id.
  * - `groups`: it names claim groups by their numbers, which contain the env.
  * - `neutral`: it does the same for every caller, with only what is stored in the rows, and returns no ids.
+ * - `names`: it returns the names of envs and nothing that is stored in them, for a person who looked in the wrong one.
  * - `all`: only when no env is named; then it is asked for all of them, and that is its purpose.
  */
-export type Scope = "env" | "id" | "groups" | "neutral" | "all";
+export type Scope = "env" | "id" | "groups" | "neutral" | "names" | "all";
 
 export interface Line {
   readonly scope: Scope;
@@ -262,7 +263,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
     Promise.all((["pending", "dead"] as const).map((state) => store.views.timers({ env, state, limit: MOST }))),
   ),
   "views.waitsFor": line("id", (store, b) => store.views.waitsFor([b.any()])),
-  "views.envs": line("neutral", (store) => store.views.envs()),
+  "views.envs": line("names", (store) => store.views.envs()),
   "views.ended": line("env", (store, { env }) =>
     store.views.ended({ env, limit: MOST, after: "0/00000000-0000-0000-0000-000000000000" }),
   ),

@@ -52,6 +52,8 @@ export const runs: Command = {
 
 async function listRuns(call: Call): Promise<Report> {
   const limit = limitOption(call.values);
+  // A state that is none is refused before the database is asked.
+  statesOption(call.values);
   const place = await clientPlace(call);
   const { store } = place;
   const { runs, next } = await foundRuns(place, new Runs(place)).list(await queryOf(call), { limit });

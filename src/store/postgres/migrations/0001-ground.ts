@@ -67,7 +67,7 @@ create table ${s}.claim_groups (
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
 
--- One row per run, small and hot: payloads are in the journal. No foreign keys, at most five indexes
+-- One row per run, small and hot: payloads are in the journal. No foreign keys, at most two indexes for each state
 -- (nine cost a third of the jobs per second), none on lease_until (renewals would lose HOT).
 create table ${s}.runs (
   id            uuid primary key,
