@@ -68,6 +68,7 @@ const EXPECTED: Record<string, string> = {
     "invoice mail order",
   ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
+  "retention.ts": "1 { completed: 2 } 2",
   "routing.ts": [
     "etl::load on cpu-farm, default",
     "heavy_sort on cpu-farm, big",
@@ -132,6 +133,8 @@ const EXPECTED: Record<string, string> = {
     "  canPay: true",
     "}",
   ].join("\n"),
+  "metrics.ts": "true",
+  "tracing.ts": "hello",
   "modes.ts": [
     "report of monday",
     "asked by dev-jane, taken by qc-1",

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "..");
 
 /** The interfaces of options, by the file that declares them. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
-  "client/runs.ts": ["StartOptions"],
+  "program/start-options.ts": ["StartOptions"],
   "client/run-handle.ts": ["SendOptions", "SignalOptions", "DecisionOptions"],
   "client/create-client.ts": ["ClientOptions", "ByName"],
   "client/retention.ts": ["EndedFilter", "RemovalOptions"],

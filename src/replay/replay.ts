@@ -85,7 +85,7 @@ export class Replay {
   get signal(): AbortSignal {
     if (!this.#signal) {
       this.#over = new AbortController();
-      if (this.#isOver) this.#over.abort(this.#runOver());
+      if (this.#isOver) this.#over.abort(new RunOver(this.session.run.runId));
       this.#signal = AbortSignal.any([this.session.over.signal, this.#over.signal]);
     }
     return this.#signal;
@@ -93,11 +93,7 @@ export class Replay {
 
   throwIfOver(): void {
     this.session.lost.throwIfAborted();
-    if (this.#isOver) throw this.#runOver();
-  }
-
-  #runOver(): RunOver {
-    return new RunOver(this.session.run.runId);
+    if (this.#isOver) throw new RunOver(this.session.run.runId);
   }
 
   /** True while a step's work runs synchronously, until its first await. */
@@ -173,7 +169,7 @@ export class Replay {
 
   /** The run ends: its children that are still open end as they were started to. */
   async endChildren(): Promise<void> {
-    const error = this.#runOver();
+    const error = new RunOver(this.session.run.runId);
     await Promise.all([...this.open].map((call) => (call.isChild ? this.withdraw(call, error) : null)));
   }
 
@@ -219,7 +215,7 @@ export class Replay {
       return await this.#loop(mail);
     } finally {
       this.#isOver = true;
-      this.#over?.abort(this.#runOver());
+      this.#over?.abort(new RunOver(this.session.run.runId));
     }
   }
 

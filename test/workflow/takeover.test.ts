@@ -19,7 +19,7 @@ onBothStores((bench) => {
     });
     return ctx.runId;
   });
-  const limited = workflow("limited", { timeout: 100 }, async (ctx) => ctx.step("hang", hang));
+  const limited = workflow("limited", { timeout: 100, cleanupTimeout: "300ms" }, async (ctx) => ctx.step("hang", hang));
   const impatient = workflow("impatient", async (ctx) =>
     ctx.step(
       "slow",

@@ -6,6 +6,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { InvalidInput } from "../../../kernel/error.js";
+import { omit } from "../../../kernel/omit.js";
 import type { Claim } from "../../../kernel/run/claim.js";
 import {
   type Effect,
@@ -124,8 +125,8 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
 function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, place: InsertPlace): void {
   const needs = task?.needs ?? [];
   const waits = task ? { pending: needs.length, paused: row.pausing } : null;
-  // A child is never deferred: its parent started it, not a caller.
-  const { deferred: _, ...child } = run as Omit<NewRun, "key">;
+  // A child is never deferred: its parent started it, not a caller. Nor has it attributes at its start.
+  const child = omit(run as Omit<NewRun, "key">, "deferred", "attributes");
   addRun(tables, { ...child, parentId: row.id }, place, { task: waits });
   if (task) row.pending++;
   for (const id of needs) tables.needs.set(id, [...(tables.needs.get(id) ?? []), run.id]);
