@@ -312,6 +312,12 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
+    name: "a run that a retry names twice waits for each of its tasks twice",
+    breaks: "L1",
+    edits: [{ file: "src/store/postgres/task/retry-tasks.ts", find: "select distinct r.id", put: "select r.id" }],
+    killedBy: [{ ...CONFORMANCE, test: "named twice" }],
+  },
+  {
     name: "an attempt begins while the one before ignores its abort",
     breaks: "S2: one attempt of a task at a time",
     edits: [{ file: "src/dag/run-task.ts", find: "&& !task.overlap) await", put: "&& !task.overlap && false) await" }],

@@ -26,6 +26,18 @@ export const retention: readonly Mutant[] = [
     killedBy: [{ file: POSTGRES, test: "a child after its parent" }],
   },
   {
+    name: "a run that is inserted again gets back its first entry, which clean-up removed",
+    breaks: "inserting the same id twice inserts once",
+    edits: [
+      {
+        file: "src/store/postgres/run/insert-runs.ts",
+        find: 'where ${oneOf("id", "select id from r")} ${onConflict}',
+        put: "${onConflict}",
+      },
+    ],
+    killedBy: [{ file: POSTGRES, test: "inserted again after its first entry" }],
+  },
+  {
     name: "the memory store removes a child whose parent still waits",
     breaks: "S20",
     edits: [

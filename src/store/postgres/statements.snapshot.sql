@@ -291,11 +291,13 @@ r as (
     null, recovery
   from new, t
   on conflict do nothing
+  returning id
 ),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
   from new, t
+  where ((id in (select id from r)) is not false)
   on conflict do nothing
 )
 select ord::int, seq
@@ -2812,11 +2814,13 @@ r as (
     null, recovery
   from new, t
   on conflict do nothing
+  returning id
 ),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
   from new, t
+  where ((id in (select id from r)) is not false)
   on conflict do nothing
 )
 select key
@@ -3603,6 +3607,7 @@ j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
   from new, t
+  where ((id in (select id from r)) is not false)
   on conflict do nothing
 )
 select 'moved' as what, id
@@ -4247,11 +4252,13 @@ r as (
     key_hash, recovery
   from new, t
   on conflict do nothing
+  returning id
 ),
 j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
   from new, t
+  where ((id in (select id from r)) is not false)
   on conflict do nothing
 )
 select run_id
@@ -4323,6 +4330,7 @@ j as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now
   from new, t
+  where ((id in (select id from r)) is not false)
   on conflict do nothing
 )
 select run_id
@@ -4381,6 +4389,7 @@ a as (
 insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
 select id, 1, 0, 'start', name, codec, data, t.now
 from new, t
+where ((id in (select id from r)) is not false)
 on conflict do nothing;
 
 -- insert_runs · run/insert-runs.ts
@@ -4429,10 +4438,12 @@ r as (
     null, recovery
   from new, t
   on conflict do nothing
+  returning id
 )
 insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
 select id, 1, 0, 'start', name, codec, data, t.now
 from new, t
+where ((id in (select id from r)) is not false)
 on conflict do nothing;
 
 -- is_probe · limit/breakers.ts
@@ -8486,7 +8497,7 @@ from l;
 -- retry_tasks · task/retry-tasks.ts
 -- Retries tasks of ended runs, and what needs them.
 with recursive roots as materialized (
-  select r.id
+  select distinct r.id
   from unnest((select $1::uuid[])) as w (id)
   cross join lateral (
     select id

@@ -52,6 +52,21 @@ const generations = {
     same(await removed(s, "generations"), 3, "the generation that failed");
   },
 
+  "a run that is inserted again after its first entry was removed gets no other one": async (s: Scene) => {
+    for (const limits of [[], [{ kind: "slots", key: "few", max: 1 }]] as const) {
+      const run = s.newRun({ limits });
+      await s.store.runs.insert([run]);
+      await s.store.runs.admit({ runIds: [run.id] });
+      await s.accept(await s.claimOne(), [continueAsNew(1)]);
+      same(await removed(s, "generations"), 1, "start");
+      await s.store.runs.insert([run]);
+      await s.store.runs.admit({ runIds: [run.id] });
+      await s.accept(await s.claimOne(), [append("a"), continueAsNew(2)]);
+      same(await removed(s, "generations"), 2, "the second start and a");
+      await s.accept(await s.claimOne(), [complete]);
+    }
+  },
+
   "what is younger, another env's or beyond the limit stays for later": async (s: Scene) => {
     const other = await s.start();
     await s.accept(other, [append("a"), append("b"), append("c"), continueAsNew(1)]);

@@ -17,7 +17,8 @@ export interface Canceller {
   readonly reason?: string;
 }
 
-export function cancelRun(tables: Tables, runId: string, who: Canceller): CancelAnswer {
+/** `admit` is called between the ends of its tasks and its own: runs that waited for a slot of the tasks get it first. */
+export function cancelRun(tables: Tables, runId: string, who: Canceller, admit: () => void): CancelAnswer {
   const row = tables.runs.get(runId);
   if (!row) return { outcome: "unknown" };
   // Cancelling again is the same call repeated: it finds its effect.
@@ -27,6 +28,7 @@ export function cancelRun(tables: Tables, runId: string, who: Canceller): Cancel
   if (cleansUp(tables, row) && (row.pausing || row.state === "paused")) resumeRun(tables, runId, who.by);
   if (row.pending === 0) return { outcome: "requested" };
   const running = cancelTasks(tables, runId, who);
+  admit();
   return running === 0 && row.state !== "running" && cancelOne(tables, row, who)
     ? { outcome: "cancelled" }
     : { outcome: "requested" };

@@ -94,7 +94,7 @@ function stopOperations(tables: Tables, wakes: Wakes): Pick<RunStore, Stops> {
   return {
     cancel: async (runId, options) => {
       const before = tables.runs.get(runId)?.state;
-      const answer = wakes.after(cancelRun(tables, runId, options));
+      const answer = wakes.after(cancelRun(tables, runId, options, () => wakes.after(null)));
       // Its slots are free for other runs.
       if (answer.outcome === "cancelled" && before !== "cancelled") wakes.admit({ runIds: [runId] });
       wakes.asked(runId);

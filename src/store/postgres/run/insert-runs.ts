@@ -6,7 +6,7 @@ import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
 import { interval } from "../connection/instant.js";
-import { type Columns, float8, int, rowset, text, uuid } from "../connection/rowset.js";
+import { type Columns, float8, int, oneOf, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "./groups.js";
 import { hasMore, LIMITED, limitColumnsOf, limitParts } from "./limited-runs.js";
 
@@ -43,10 +43,15 @@ export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: bo
   select id, claim_group, priority, ${limited ? "case when limited then 'held' else 'waiting' end" : "'waiting'"},
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"},
     ${keyed ? "key_hash" : "null"}, recovery
-  from new, t ${onConflict}${limited ? "\n  returning id" : ""}`;
+  from new, t ${onConflict}${limited || onConflict ? "\n  returning id" : ""}`;
+
+/**
+ * With ON CONFLICT only for runs that this statement inserted (`r`): clean-up may have removed the first entry of one that was
+ * there, and then nothing conflicts.
+ */
 export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
+  select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict && `where ${oneOf("id", "select id from r")} ${onConflict}`}`;
 
 const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => {
   const runs = limited ? LIMITED_RUNS.from(1) : RUNS.from(1);

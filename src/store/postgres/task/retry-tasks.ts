@@ -66,7 +66,7 @@ export const retryTasks = statement("retry_tasks", "Retries tasks of ended runs,
   const { schema: s, now } = d;
   return `
 with recursive roots as materialized (
-  select r.id from ${IDS.from(1).as("w")}
+  select distinct r.id from ${IDS.from(1).as("w")}
   cross join lateral (
     select id from ${s}.runs r
     where r.id = w.id and (r.state in ${TROUBLED} or r.state = 'completed' and $4::uuid[] is not null)

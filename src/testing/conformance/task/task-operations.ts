@@ -150,6 +150,17 @@ export const taskOperationCases = cases("tasks", {
     matches(await s.run(parent.runId), { state: "waiting", pending: 3, generation: 1 }, "parent");
   },
 
+  "a run that is named twice in a retry counts its tasks once": async (s) => {
+    const { parent, ids } = await family(s, [[], [0]]);
+    await s.accept(await one(s), [fail()]);
+    await s.accept(await one(s), [fail("skipped")]);
+    await s.accept(await s.claimOne(), [fail()]);
+    const call = { by: "me", callId: s.token(), fromStart: false };
+    const twice = await s.store.runs.retry([parent.runId, parent.runId], call);
+    same(twice, [{ outcome: "retried" }, { outcome: "retried" }], "answers");
+    same(await Promise.all([parent.runId, ...ids].map(async (id) => (await s.run(id)).pending)), [2, 0, 1], "pending");
+  },
+
   "a retry also opens what succeeded behind a failure, to begin again; what is not behind it stays": async (s) => {
     const { parent, ids } = await family(s, [[], [], [0, 1], [2], [0]]);
     const [good, bad, join, last, apart] = ids as [string, string, string, string, string];
