@@ -6,6 +6,10 @@
 
 /** Lengths of a step in milliseconds, the finest first. */
 export const STEPS_MS = [10_000, 60_000, 3_600_000] as const;
+
+/** Old figures are joined into longer steps, and removed, this often. */
+export const JOIN_EVERY_MS = 600_000;
+export const JOIN_PART = "statistics-join";
 export type StepMs = (typeof STEPS_MS)[number];
 
 /** Older steps are joined into those of the next length; of the last length, removed. */

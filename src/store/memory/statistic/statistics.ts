@@ -8,6 +8,8 @@ import {
   type Figures,
   type FiguresRequest,
   ID_SKEW_MS,
+  JOIN_EVERY_MS,
+  JOIN_PART,
   MOST_NAMES,
   OTHER,
   type ProgramFigures,
@@ -35,12 +37,18 @@ export function memoryStatistics(tables: Tables): StatisticsStore {
 
 function collect(tables: Tables, { env, everyMs }: CollectRound): boolean {
   const nowUs = tables.nowUs();
-  const turn = joinKey(env, PART);
-  if ((tables.cleanups.get(turn) ?? Number.NEGATIVE_INFINITY) > nowUs - toUs(everyMs)) return false;
-  tables.cleanups.set(turn, nowUs);
+  if (!takesTurn(tables, joinKey(env, PART), everyMs)) return false;
   for (const row of counted(tables, env, nowUs)) raise(tables, row);
   sample(tables, env, nowUs);
+  if (!takesTurn(tables, joinKey(env, JOIN_PART), JOIN_EVERY_MS)) return true;
   for (let i = 0; i < STEPS_MS.length; i++) joinOld(tables, env, i, nowUs);
+  return true;
+}
+
+function takesTurn(tables: Tables, turn: string, everyMs: number): boolean {
+  const nowUs = tables.nowUs();
+  if ((tables.cleanups.get(turn) ?? Number.NEGATIVE_INFINITY) > nowUs - toUs(everyMs)) return false;
+  tables.cleanups.set(turn, nowUs);
   return true;
 }
 

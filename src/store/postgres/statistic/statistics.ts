@@ -6,6 +6,8 @@ import {
   type Figures,
   type FiguresRequest,
   ID_SKEW_MS,
+  JOIN_EVERY_MS,
+  JOIN_PART,
   MOST_NAMES,
   MOST_SAMPLED,
   OTHER,
@@ -217,6 +219,7 @@ async function collect(db: Database, env: string, everyMs: number): Promise<bool
   if ((await db.run(takeTurn, [env, PART, everyMs], options)).length === 0) return false;
   await db.run(countFigures, [env], options);
   await db.run(sampleQueues, [env], options);
+  if ((await db.run(takeTurn, [env, JOIN_PART, JOIN_EVERY_MS], options)).length === 0) return true;
   for (const [i, stepMs] of STEPS_MS.entries()) {
     const values = [env, stepMs, STEPS_MS[i + 1] ?? 0, STEP_KEPT_MS[i]];
     await db.run(joinRunFigures, values, options);
