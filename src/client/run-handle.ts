@@ -280,8 +280,19 @@ export class RunHandle<Out> {
     const [answer] = await this.#store.inbox.send([message], tx ? { tx } : {});
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
-    if (answer?.outcome === "ended") throw new RunEnded(this.id, answer.state);
+    if (answer?.outcome === "ended") throw (await this.#conflict(message)) ?? new RunEnded(this.id, answer.state);
     return answer!;
+  }
+
+  /** A first decision may end the run at once; a later one then finds in the journal who was first. */
+  async #conflict({ kind, name, key }: NewMessage): Promise<DecisionConflict | null> {
+    if (kind !== "decision") return null;
+    const entries = (await this.#store.journal.read(this.id))?.entries ?? [];
+    const taken = entries.find((entry) => entry.kind === "take" && entry.key === key);
+    if (!taken) return null;
+    // A timeout has no payload.
+    if (!taken.payload) return new DecisionConflict(name, null, "timeout");
+    return new DecisionConflict(name, (this.#codecs.decode(taken.payload) as { by: string }).by, "decision");
   }
 
   async #ends(runIds: readonly string[]): Promise<readonly (Payload | null)[]> {
