@@ -13,7 +13,7 @@ export const retention: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/clean-retained.ts",
-        find: "and not exists (select from ${s}.runs o where o.id = r.parent_id)",
+        find: "and not exists (select from ${s}.runs o where o.id = r.parent_id offset 0)",
         put: "",
       },
     ],

@@ -6,6 +6,7 @@ import { type Cleaned, type CleanRound, type RetainedPart, SHORTEST_AUDIT_MS } f
 import type { Database } from "./connection/database.js";
 import { type Statement, statement } from "./connection/dialect.js";
 import { interval } from "./connection/instant.js";
+import { float8, rowset } from "./connection/rowset.js";
 import { pruneInstances } from "./machine/machines.js";
 import { ENDED, ENDED_PARTS, endedPartOf } from "./run/ended-states.js";
 import { removeOld } from "./run/remove-runs-sql.js";
@@ -17,20 +18,22 @@ const PART_OF: Readonly<Record<EndedState, number>> = {
   failed: ENDED_PARTS.trouble,
   dead: ENDED_PARTS.trouble,
 };
+/** In the order of ENDED_STATES. */
+const AGES = rowset<number | null>()({ ms: float8((age) => age) });
 const texts = (list: readonly unknown[]) => `array[${list.map((one) => `'${one}'`).join(", ")}]`;
 
 /**
- * $2: the ages by state, in the order of ENDED_STATES. One group after the other, so that reading ends with the batch: in the order of
+ * Ranges and their limit as in run/retain-runs.ts. One group after the other, so that reading ends with the batch: in the order of
  * time over all groups, each of them was read up to the limit. A child goes after its parent, because a parent that is kept may be
- * retried and ask for it again.
+ * retried and ask for it again; OFFSET, because the planner would be free to join a range with all runs.
  */
 export const cleanRuns = statement("clean_runs", "Removes runs that the store no longer keeps.", (d) => {
   const { schema: s, now } = d;
   const parts = ENDED_STATES.map((state) => PART_OF[state]);
   return `
 with ages as materialized (
-  select x.state, x.part, ${now} - ${interval("x.ms")} as until
-  from unnest($2::float8[], ${texts(ENDED_STATES)}, array[${parts.join(", ")}]) as x(ms, state, part)
+  select (${texts(ENDED_STATES)})[x.place] as state, (array[${parts.join(", ")}])[x.place] as part, ${now} - ${interval("x.ms")} as until
+  from ${AGES.from(2).as("x", "place")}
   where x.ms is not null
 ), ranges as materialized (
   select a.part, max(a.until) as until
@@ -42,9 +45,9 @@ with ages as materialized (
     select r.id from ${s}.runs r
     where r.claim_group = g.id and ${endedPartOf("r")} = p.part and r.ended_at <= p.until
       and r.ended_at <= (select a.until from ages a where a.state = r.state)
-      and not exists (select from ${s}.runs o where o.id = r.parent_id)
+      and not exists (select from ${s}.runs o where o.id = r.parent_id offset 0)
     order by r.ended_at, r.id
-    limit $3
+    limit (select $3::int)
   ) x
   where g.env = $1
   limit $3

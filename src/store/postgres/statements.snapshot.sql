@@ -326,7 +326,7 @@ with found as materialized (
         and ($4::text[] is null or r.state = any ($4))
         and true
       order by r.ended_at, r.id
-      limit $3
+      limit (select $3::int)
     ) x
     where $7::uuid[] is null
       and g.env = $1
@@ -1318,10 +1318,9 @@ select (select count(*) from gone)::int as removed, (select count(*) from page) 
 -- clean_runs · clean-retained.ts
 -- Removes runs that the store no longer keeps.
 with ages as materialized (
-  select x.state, x.part, clock_timestamp() - (x.ms) * interval '1 millisecond' as until
-  from unnest(
-    $2::float8[], array[ 'completed', 'failed', 'cancelled', 'skipped', 'dead'], array[0, 1, 0, 0, 1]
-  ) as x(ms, state, part)
+  select (array[ 'completed', 'failed', 'cancelled', 'skipped', 'dead'])[x.place] as state,
+    (array[0, 1, 0, 0, 1])[x.place] as part, clock_timestamp() - (x.ms) * interval '1 millisecond' as until
+  from unnest((select $2::float8[])) with ordinality as x (ms, place)
   where x.ms is not null
 ),
 ranges as materialized (
@@ -1345,9 +1344,9 @@ found as materialized (
       ) = p.part
       and r.ended_at <= p.until
       and r.ended_at <= (select a.until from ages a where a.state = r.state)
-      and not exists (select from "holdfast".runs o where o.id = r.parent_id)
+      and not exists (select from "holdfast".runs o where o.id = r.parent_id offset 0)
     order by r.ended_at, r.id
-    limit $3
+    limit (select $3::int)
   ) x
   where g.env = $1
   limit $3
@@ -5127,7 +5126,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'completed'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5138,7 +5137,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'failed'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5149,7 +5148,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'cancelled'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5160,7 +5159,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'skipped'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5171,7 +5170,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'dead'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5182,7 +5181,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'quarantined'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
@@ -5335,7 +5334,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'failed'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
           and r.state in ('failed', 'dead')
@@ -5347,7 +5346,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'dead'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
           and r.state in ('failed', 'dead')
@@ -5414,7 +5413,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'completed'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -5425,7 +5424,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'failed'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -5436,7 +5435,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'cancelled'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -5447,7 +5446,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'skipped'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -5458,7 +5457,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'dead'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -5469,7 +5468,7 @@ from (
         from "holdfast".runs r
         where r.claim_group = g.id
           and r.state = 'quarantined'
-          and r.ended_at is not null
+          and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
@@ -6270,7 +6269,7 @@ with found as materialized (
             )
         )
       order by r.ended_at, r.id
-      limit $3
+      limit (select $3::int)
     ) x
     where $7::uuid[] is null
       and g.env = $1

@@ -171,3 +171,15 @@ describe("150,000 unread messages, most of them of runs that wait for a worker",
     expect((await wake()) + (await wake()) + (await wake()) + (await wake())).toBe(3);
   }, 20_000);
 });
+
+test("archive and prune read what they take, with statistics from before the first run ended", async () => {
+  const LIMIT = 100;
+  await client.query("truncate runs, inbox");
+  await runsOf("test", 5_000, { state: "'parked'" });
+  await client.query("analyze runs");
+  await runsOf("test", 20_000, { state: "'completed'", ended_at: "now()" });
+  const all = ["test", 0, LIMIT, null, null, null, null];
+  expect(await mostRead(archiveRuns, all, "runs")).toBeLessThanOrEqual(4 * LIMIT);
+  expect(await mostRead(pruneRuns, all, "runs")).toBeLessThanOrEqual(4 * LIMIT);
+  expect(await mostRead(cleanRuns, ["test", Array(5).fill(0), LIMIT], "runs")).toBeLessThanOrEqual(4 * LIMIT);
+}, 20_000);

@@ -125,8 +125,10 @@ create index runs_ended on ${s}.runs (claim_group,
   ended_at, id) where ended_at is not null;
 
 -- Lists of ended runs, the newest first, and of those that wait for no node: a plain run enters the first once, and not the second.
+-- The condition is true of every ended run, and only the lists ask for it: with that of runs_ended and old statistics, retention
+-- read all of a group's ended runs from here.
 create index runs_history on ${s}.runs (claim_group, state, (case when archived_at is null then 0 else 1 end), id)
-  where ended_at is not null;
+  where ended_at < 'infinity';
 create index runs_kept on ${s}.runs (claim_group, id) where state in ('held', 'blocked', 'paused');
 
 create function ${s}.refuse_illegal_move() returns trigger language plpgsql set search_path = pg_catalog as $$

@@ -14,7 +14,7 @@ const ENDS: readonly RunState[] = [...ENDED_STATES, "quarantined"];
 const KEPT: readonly RunState[] = ["held", "blocked", "paused"];
 /** The expression must be the index's own, to the letter. */
 const listed = ({ archived = false }: RunFilter) =>
-  `r.ended_at is not null and (case when r.archived_at is null then 0 else 1 end) = ${archived ? 1 : 0}`;
+  `r.ended_at < 'infinity' and (case when r.archived_at is null then 0 else 1 end) = ${archived ? 1 : 0}`;
 const texts = (states: readonly RunState[]) => states.map((state) => `'${state}'`).join(", ");
 
 /** The fields of a record. */
