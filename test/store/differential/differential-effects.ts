@@ -29,7 +29,7 @@ export class EffectDraws {
     };
     return this.#drawer.dice.pick<Effect>([
       [6, { kind: "append", entry }],
-      [1, { kind: "append", entry: { ...entry, kind: "set", name: "status" } }],
+      [3, { kind: "append", entry: { ...entry, kind: "set", name: "status" } }],
       [3, () => ({ kind: "take", messageKey: this.#messageKeyOf(runId) })],
       [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
       [0.3, { kind: "append", entry: { kind: "step", name: "\ud800" } }],

@@ -40,7 +40,7 @@ export class HouseSteps {
         4,
         step("definitions.save", (store) => store.definitions.save({ ...name, body, programs, by: "me", ...expected })),
       ],
-      [2, step("definitions.enable", (store) => store.definitions.enable(name, enabled, "me"))],
+      [4, step("definitions.enable", (store) => store.definitions.enable(name, enabled, "me"))],
       [1, step("definitions.remove", (store) => store.definitions.remove(name))],
       [3, step("definitions.list", (store) => store.definitions.list(name.env))],
       [3, step("definitions.older", (store) => store.definitions.older(name.env))],

@@ -31,7 +31,7 @@ export class MachineSteps {
     return this.#dice.pick([
       [5, () => this.#create()],
       [8, () => this.#append()],
-      [3, () => this.#tell()],
+      [5, () => this.#tell()],
       [4, () => this.#claim()],
       [3, () => this.#settle()],
       [1, step("machines.load", (store) => store.machines.load([key, other]))],
@@ -41,7 +41,7 @@ export class MachineSteps {
       // Rare, so it is used before another step removes it.
       [this.#dead() ? 12 : 1, () => this.#retry(key)],
       [1, () => this.#list(env)],
-      [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
+      [3, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
   }
 
@@ -135,7 +135,9 @@ export class MachineSteps {
   }
 
   #tell(): Step {
+    const over = this.#both.snapshot().instances.filter(({ status }) => status !== "active");
     const told = this.#dice.many(1, 3, () => ({ ...this.#told(), generation: 0 }));
+    if (over.length > 0 && this.#dice.chance(0.5)) told.push({ ...told[0]!, instanceKey: this.#dice.one(over).key });
     if (this.#dice.chance(0.3)) told.push(told[0]!);
     if (this.#dice.chance(0.15)) told.push({ ...told[0]!, name: "\0" });
     return step("machines.tell", (store) => store.machines.tell(told));

@@ -51,21 +51,23 @@ export class ModeSteps {
       stacks: this.#dice.one([null, ["blue"], ["green"]]),
       programs: programs.filter(() => this.#dice.chance(0.6)),
     };
-    const change = { runId: this.#drawn.runId(), attributes: this.#attributes() };
+    const found = this.#drawn.both.snapshot().runs.filter(({ attributes }) => Object.keys(attributes ?? {}).length > 0);
+    const again = found.length > 0 && this.#dice.chance(0.6);
+    const change = { runId: again ? this.#dice.one(found).id : this.#drawn.runId(), attributes: this.#attributes() };
     const nowhere = { env: "test", scope: "s", key: "none" };
     const key = keyed.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(keyed) : nowhere;
     return this.#dice.pick<Step>([
       [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
-      [4, step("setAttributes", (store) => store.runs.setAttributes(change))],
-      [1, step("findKey", (store) => store.runs.findKey(key))],
-      [1, step("keyOf", (store) => store.runs.keyOf(runId))],
+      [8, step("setAttributes", (store) => store.runs.setAttributes(change))],
+      [3, step("findKey", (store) => store.runs.findKey(key))],
+      [3, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);
   }
 
   #attributes(): Record<string, string | number | null> {
-    const names = this.#dice.many(0, 5, () => this.#dice.one(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]));
-    return Object.fromEntries(names.map((name) => [name, this.#dice.one(["eu", "us", 1, 1, null])]));
+    const names = this.#dice.many(3, 8, () => this.#dice.one([..."abcdefghijklmnop"]));
+    return Object.fromEntries(names.map((name) => [name, this.#dice.one(["eu", "us", 1, 1, 2, 3, null])]));
   }
 
   mode(): Step {

@@ -384,6 +384,8 @@ export class Steps {
     const peeked = this.#dice.many(1, 3, () => {
       return { runId: this.#runId(), what: this.#dice.one(["start", "end"] as const) };
     });
+    const shown = this.#both.snapshot().journal.filter(({ kind }) => kind === "set");
+    const setId = shown.length > 0 && this.#dice.chance(0.6) ? this.#dice.one(shown).runId : runId;
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
@@ -393,7 +395,7 @@ export class Steps {
       [1, step("count", (store) => store.runs.count(filter))],
       [3, step("journal.peek", (store) => store.journal.peek(peeked))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
-      [2, step("journal.lastSet", (store) => store.journal.lastSet(runId, "status"))],
+      [4, step("journal.lastSet", (store) => store.journal.lastSet(setId, "status"))],
       [3, step("inbox.unread", (store) => store.inbox.unread(told))],
     ]);
   }

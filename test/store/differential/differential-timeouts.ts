@@ -54,7 +54,7 @@ export class TimeoutSteps {
         last ? 2 : 0,
         step("release", (store) => store.timeouts.release([{ ...last!, retryInMs: "never", problem: "no" }])),
       ],
-      [4, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
+      [6, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
       [3, step("retry", (store) => store.timeouts.retry(was))],
       [dead ? 2 : 0, step("retry", (store) => store.timeouts.retry(dead!))],
     ]);
