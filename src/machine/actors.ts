@@ -11,9 +11,9 @@ import {
   type EffectOptions,
   isMachine,
 } from "./definition.js";
-import { pathOf } from "./marked-machine.js";
 import { ActionRefused } from "./refuse-definition.js";
-import type { AnyStateMachine } from "./xstate.js";
+import { pathOf } from "./xstate/marked-machine.js";
+import type { AnyStateMachine } from "./xstate/xstate.js";
 
 type Node = AnyStateMachine["root"];
 

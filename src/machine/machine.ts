@@ -11,11 +11,11 @@ import { actorsOf, type GivenActor } from "./actors.js";
 import type { About, Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
-import { nodesOf } from "./marked-machine.js";
 import { toMermaid } from "./mermaid.js";
-import type { Target } from "./read-orders.js";
 import { REDACT_ROOTS, type RedactRoot } from "./redact.js";
 import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
+import { nodesOf } from "./xstate/marked-machine.js";
+import type { Target } from "./xstate/read-orders.js";
 import type {
   ActorRef,
   AnyStateMachine,
@@ -24,8 +24,8 @@ import type {
   ParameterizedObject,
   StateMachine,
   StateValue,
-} from "./xstate.js";
-import { xstateLogic } from "./xstate-logic.js";
+} from "./xstate/xstate.js";
+import { xstateLogic } from "./xstate/xstate-logic.js";
 
 export type EffectFunction<Context, Ev, Params> = (
   info: EffectInfo,

@@ -1,6 +1,5 @@
-// The context of one session: gives every call its identity and passes it to the replay.
+// The verbs of a workflow's context: each becomes one call or several.
 
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput, LimitExceeded } from "../kernel/error.js";
@@ -10,7 +9,6 @@ import { stepName, waitName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
 import { type AttributeChanges, attributeChangesOf } from "../kernel/run/attribute.js";
 
-import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { NewChild, RunWrites, Services } from "../program/environment.js";
 import { parseInputNow } from "../program/parse-input.js";
@@ -20,31 +18,14 @@ import type { Call } from "../replay/call.js";
 import { ChildCall } from "../replay/child-call.js";
 import { race } from "../replay/race.js";
 import { callId } from "../replay/recorded.js";
-import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
 import type { Signal } from "../replay/signal.js";
-import { StepCall, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
-import type { StepTransactionClient, Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
-import type {
-  ApprovalOptions,
-  ChildOptions,
-  CompensationOptions,
-  Context,
-  Decision,
-  StepOptions,
-  TransactionOptions,
-  Winner,
-} from "./context.js";
-import { NO_OPTIONS, PLAIN, rulesOf } from "./step-rules.js";
-
-/** The function whose clean-up is being executed: its calls are made even if the run is cancelled. */
-const cleaningUp = new AsyncLocalStorage<Replay>();
-
-type Work<T> = (step: StepInfo) => T | Promise<T>;
-type TransactionWork<T> = (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>;
+import type { ApprovalOptions, ChildOptions, CompensationOptions, Context, Decision, Winner } from "./context.js";
+import { NO_OPTIONS, rulesOf } from "./step-rules.js";
+import { cleaningUp, quiet, type TransactionWork, type Work, WorkflowCalls } from "./workflow-calls.js";
 
 /** What the node provides to a session. */
 export interface Surroundings {
@@ -56,73 +37,21 @@ export interface Surroundings {
   readonly asked?: Map<string, number>;
 }
 
-export class WorkflowContext implements Context {
+export class WorkflowContext extends WorkflowCalls implements Context {
   readonly runId: string;
-  readonly #replay: Replay;
   readonly generation: number;
   readonly services: Services;
-  readonly #codecs: Codecs;
   readonly #newChild: NewChild;
   readonly #writes: RunWrites;
   #patches: Map<string, Promise<boolean>> | null = null;
-  readonly #callsOf = new WeakMap<Promise<unknown>, readonly Call[]>();
-  /** Number of calls by kind and name: the default key. */
-  readonly #asked: Map<string, number>;
 
   constructor(replay: Replay, { codecs, newChild, writes, services, asked }: Surroundings) {
+    super(replay, codecs, asked);
     this.runId = replay.session.run.runId;
     this.generation = replay.session.run.generation;
     this.services = services;
-    this.#replay = replay;
-    this.#codecs = codecs;
     this.#newChild = newChild;
     this.#writes = writes;
-    this.#asked = asked ?? new Map();
-  }
-
-  step<T>(name: string, first: Work<T> | StepOptions, second?: Work<T>): Promise<T> {
-    if (second === undefined) return this.#work("step", name, NO_OPTIONS, first as Work<T>);
-    return this.#work("step", name, first as StepOptions, second);
-  }
-
-  transaction<T>(name: string, ...rest: [TransactionWork<T>] | [TransactionOptions, TransactionWork<T>]): Promise<T> {
-    const [options, work] = rest.length === 1 ? [NO_OPTIONS, rest[0]] : rest;
-    return this.#work("transaction", name, options, (step, tx) => work(tx as StepTransactionClient, step));
-  }
-
-  #work<T>(
-    kind: "step" | "transaction",
-    name: string,
-    options: StepOptions,
-    work: (step: StepInfo, tx: Transaction | null) => T | Promise<T>,
-  ): Promise<T> {
-    stepName(name, kind);
-    const rules = options === NO_OPTIONS ? PLAIN : rulesOf(options, `${kind} ${JSON.stringify(name)}`);
-    const { policy, timeoutMs, atMostOnce, finishOnAbort, retryIf } = rules;
-    // Written out: copied from two objects, a step's options took a twelfth of its time.
-    return this.#call<T>(
-      kind,
-      name,
-      options.key,
-      ({ id, key, replay, codecs, isCleanup, resolve, reject }) =>
-        new StepCall({
-          id,
-          name,
-          key,
-          replay,
-          codecs,
-          isCleanup,
-          resolve,
-          reject,
-          kind,
-          work,
-          policy,
-          timeoutMs,
-          atMostOnce,
-          finishOnAbort,
-          retryIf,
-        }),
-    );
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
@@ -132,12 +61,12 @@ export class WorkflowContext implements Context {
   sleepUntil(name: string, when: Date): Promise<void> {
     const path = `sleepUntil ${JSON.stringify(name)}`;
     if (!(when instanceof Date) || Number.isNaN(when.getTime())) throw new InvalidInput(path, "must be a valid Date");
-    return this.#sleep(name, Math.max(when.getTime() - this.#replay.session.databaseNow(), 0));
+    return this.#sleep(name, Math.max(when.getTime() - this.replay.session.databaseNow(), 0));
   }
 
   waitFor<T>({ name }: Signal<T>, options?: { readonly timeout: Duration }): Promise<T> {
     const timeoutMs = options ? toMs(options.timeout, `waitFor ${JSON.stringify(name)}`) : null;
-    return this.#call<T>(
+    return this.call<T>(
       "wait",
       name,
       undefined,
@@ -154,7 +83,7 @@ export class WorkflowContext implements Context {
     const path = `approval ${JSON.stringify(name)}`;
     checkQuestion(question, path);
     const timeoutMs = timeout === undefined ? null : toMs(timeout, path);
-    return this.#call<Decision<Choices[number]>>("approval", waitName(name, "approval"), undefined, (call) => {
+    return this.call<Decision<Choices[number]>>("approval", waitName(name, "approval"), undefined, (call) => {
       const resolve = (answer: Answer) => call.resolve(answer as Decision<Choices[number]>);
       return new ApprovalCall({ ...call, question, timeoutMs, resolve });
     });
@@ -167,7 +96,7 @@ export class WorkflowContext implements Context {
   ): Promise<Out> {
     const children = this.children(program, [input], options);
     const only = children.then(([output]) => output!);
-    return this.#waitsFor(only, this.#callsOf.get(children)!);
+    return this.waitsFor(only, this.callsOf(children)!);
   }
 
   children<In, Out, Parsed>(
@@ -180,7 +109,7 @@ export class WorkflowContext implements Context {
       let left = inputs.length;
       const parsed = inputs.map((input) => parseInputNow(program, input));
       const outputs = parsed.map((input) =>
-        this.#call<Out>("child", program.name, undefined, (call) => {
+        this.call<Out>("child", program.name, undefined, (call) => {
           // A missing key for a limit throws here, where the caller can catch it, before anything is written.
           newLimits(program.limits, program.queue, input);
           const newRun = () => this.#newChild(program, input);
@@ -195,28 +124,28 @@ export class WorkflowContext implements Context {
       );
       return Promise.all(outputs);
     };
-    return this.#waitsFor(start(), calls);
+    return this.waitsFor(start(), calls);
   }
 
   race<const Branches extends Readonly<Record<string, Promise<unknown>>>>(
     branches: Branches,
   ): Promise<Winner<Branches>> {
-    const { promise, calls } = race(this.#replay, branches, (branch) => this.#callsOf.get(branch));
-    return this.#waitsFor(promise as Promise<Winner<Branches>>, calls);
+    const { promise, calls } = race(this.replay, branches, (branch) => this.callsOf(branch));
+    return this.waitsFor(promise as Promise<Winner<Branches>>, calls);
   }
 
   onCancel(name: string, ...rest: [Work<unknown>] | [CompensationOptions, Work<unknown>]): () => void {
     const [options, compensate] = rest.length === 1 ? [NO_OPTIONS, rest[0]] : rest;
     stepName(name, "onCancel");
     rulesOf(options, `onCancel ${JSON.stringify(name)}`);
-    const key = `onCancel:${this.#nextKey("onCancel", name)}`;
-    const run = () => this.cleanup(() => this.#work("step", name, { ...options, key }, compensate));
-    return this.#replay.cancellation?.register({ name, run }) ?? (() => {});
+    const key = `onCancel:${this.nextKey("onCancel", name)}`;
+    const run = () => this.cleanup(() => this.work("step", name, { ...options, key }, compensate));
+    return this.replay.cancellation?.register({ name, run }) ?? (() => {});
   }
 
   cleanup<T>(work: () => T | Promise<T>): Promise<T> {
-    const { cancellation } = this.#replay;
-    const done = cleaningUp.run(this.#replay, async () => work());
+    const { cancellation } = this.replay;
+    const done = cleaningUp.run(this.replay, async () => work());
     done.catch((error) => cancellation?.cleanupFailed(error));
     return done;
   }
@@ -242,10 +171,10 @@ export class WorkflowContext implements Context {
   }
 
   set(name: string, value: unknown): Promise<void> {
-    const { data } = this.#codecs.encode(value, `value of ${JSON.stringify(name)}`);
+    const { data } = this.codecs.encode(value, `value of ${JSON.stringify(name)}`);
     if (data.length > LONGEST_VALUE)
       throw new LimitExceeded(`set ${name}`, "the length of a value", LONGEST_VALUE, data.length);
-    return quiet(this.#value("set", stepName(name, "set"), () => value).then(() => {}));
+    return quiet(this.value("set", stepName(name, "set"), () => value).then(() => {}));
   }
 
   setAttributes(attributes: AttributeChanges): Promise<void> {
@@ -259,25 +188,25 @@ export class WorkflowContext implements Context {
   }
 
   progress(value: unknown): Promise<void> {
-    return quiet(this.#value("progress", "progress", () => value).then(() => {}));
+    return quiet(this.value("progress", "progress", () => value).then(() => {}));
   }
 
   now(): Promise<Date> {
-    return this.#value("value", "now", () => new Date(this.#replay.session.databaseNow()));
+    return this.value("value", "now", () => new Date(this.replay.session.databaseNow()));
   }
 
   random(): Promise<number> {
-    return this.#value("value", "random", () => this.#replay.session.world.random());
+    return this.value("value", "random", () => this.replay.session.world.random());
   }
 
   uuid(): Promise<string> {
-    return this.#value("value", "uuid", () => this.#replay.session.world.token());
+    return this.value("value", "uuid", () => this.replay.session.world.token());
   }
 
   continueAsNew(input: unknown): Promise<never> {
-    const cancelled = this.#replay.cancellation?.raised;
+    const cancelled = this.replay.cancellation?.raised;
     if (cancelled) return quiet(Promise.reject(cancelled));
-    this.#replay.continueAsNew(this.#codecs.encode(input, "input of continueAsNew"));
+    this.replay.continueAsNew(this.codecs.encode(input, "input of continueAsNew"));
     return new Promise<never>(() => {});
   }
 
@@ -286,71 +215,22 @@ export class WorkflowContext implements Context {
     let answer = this.#patches.get(change);
     if (!answer) {
       const old =
-        !this.#replay.isRecorded(callId("patched", stepName(change, "patched"), "1")) && this.#replay.catchingUp;
-      answer = old ? Promise.resolve(false) : this.#value("patched", change, () => true);
+        !this.replay.isRecorded(callId("patched", stepName(change, "patched"), "1")) && this.replay.catchingUp;
+      answer = old ? Promise.resolve(false) : this.value("patched", change, () => true);
       this.#patches.set(change, answer);
     }
     return answer;
   }
 
-  #value<T>(kind: "value" | "progress" | "patched" | "set", name: string, work: () => T): Promise<T> {
-    return this.#call<T>(
-      kind,
-      name,
-      undefined,
-      (call) => new StepCall({ ...call, kind, work, policy: retryPolicy(1) }),
-    );
-  }
-
   #sleep(name: string, timeoutMs: number): Promise<void> {
-    return this.#call<void>(
+    return this.call<void>(
       "sleep",
       waitName(name, "sleep"),
       undefined,
       (call) => new WaitCall({ ...call, kind: "sleep", timeoutMs, resolve: () => call.resolve() }),
     );
   }
-
-  /** A call is identified by kind, name and key; two calls with the same identity would share one journal entry. */
-  #call<T>(kind: string, name: string, key: string | undefined, newCall: (call: NewCall<T>) => Call): Promise<T> {
-    let made: Call | null = null;
-    const promise = new Promise<T>((resolve, reject) => {
-      const used = key ?? this.#nextKey(kind, name);
-      const id = callId(kind, name, used);
-      if (this.#replay.has(id)) {
-        const path = `${kind} ${JSON.stringify(name)}`;
-        throw new InvalidInput(path, `the key ${JSON.stringify(used)} is used twice in this run`);
-      }
-      const isCleanup = cleaningUp.getStore() === this.#replay;
-      made = newCall({ id, name, key: used, replay: this.#replay, codecs: this.#codecs, isCleanup, resolve, reject });
-      this.#replay.ask(made);
-    });
-    return made ? this.#waitsFor(promise, [made]) : quiet(promise);
-  }
-
-  /** Remembers what a promise waits for, for a race. */
-  #waitsFor<T>(promise: Promise<T>, calls: readonly Call[]): Promise<T> {
-    this.#callsOf.set(promise, calls);
-    return quiet(promise);
-  }
-
-  #nextKey(kind: string, name: string): string {
-    const place = `${kind} ${name}`;
-    const n = (this.#asked.get(place) ?? 0) + 1;
-    this.#asked.set(place, n);
-    return String(n);
-  }
 }
 
 /** Of what `run.get` reads, encoded. */
 const LONGEST_VALUE = 8 * 1024;
-
-/** A rejection that is not awaited, yet or ever, must not end the process with all runs of the node. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
-}
-
-interface NewCall<T> extends CallOptions {
-  readonly resolve: (value: T) => void;
-}

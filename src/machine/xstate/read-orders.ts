@@ -1,8 +1,8 @@
 // Reads the actions that XState would execute in a step as orders: what is to be stored, sent, scheduled or done.
 
-import type { Address, AfterBranch, MachineEvent, Order } from "./logic.js";
+import type { Address, AfterBranch, MachineEvent, Order } from "../logic.js";
+import { ActionRefused } from "../refuse-definition.js";
 import { MARK, type Mark } from "./marked-machine.js";
-import { ActionRefused } from "./refuse-definition.js";
 import type { AnyStateMachine } from "./xstate.js";
 
 /** An action as XState passes it to its executor. */

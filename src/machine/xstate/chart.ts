@@ -1,6 +1,6 @@
 // Describes an XState machine as a tree of states and transitions, for diagrams.
 
-import type { Chart, ChartTransition } from "./logic.js";
+import type { Chart, ChartTransition } from "../logic.js";
 import { pathOf } from "./marked-machine.js";
 import type { AnyStateMachine } from "./xstate.js";
 

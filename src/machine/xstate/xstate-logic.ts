@@ -3,12 +3,12 @@
 // figures).
 
 import { createHash } from "node:crypto";
-import { InvalidInput } from "../kernel/error.js";
+import { InvalidInput } from "../../kernel/error.js";
+import type { AfterBranch, Logic, MachineEvent, Step, View } from "../logic.js";
+import { ActionRefused, SPAWN_INSTEAD } from "../refuse-definition.js";
 import { chartOf, targetsOf } from "./chart.js";
-import type { AfterBranch, Logic, MachineEvent, Step, View } from "./logic.js";
 import { marked, nodesOf, pathOf } from "./marked-machine.js";
 import { type Executable, readOrders, type Target } from "./read-orders.js";
-import { ActionRefused, SPAWN_INSTEAD } from "./refuse-definition.js";
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, createMachine, matchesState } from "./xstate.js";
 
 type Node = AnyStateMachine["root"];
