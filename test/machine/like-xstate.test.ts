@@ -363,8 +363,11 @@ describe("the context", () => {
       on: { GO: { actions: assign({ list: ({ context }) => context.list }) } },
     });
     const program = machine("copied", def);
-    const { node, done } = await open([program]);
-    const one = await done(node.start(program));
+    const { node, done, world, store } = await open([program]);
+    const { id } = await done(node.start(program));
+    // Another process reads it first, and keeps what it read for the next event.
+    const { node: other } = await open([program], world, store);
+    const one = other.instance(program, id);
     (await done(one.state())).context.list.push("mine");
     await done(one.send({ type: "GO" }));
     expect((await done(one.state())).context).toEqual({ list: [] });
