@@ -13,6 +13,7 @@ import { ground } from "./ground.js";
 import { growth } from "./growth.js";
 import { loop } from "./loop.js";
 import { machines } from "./machine.js";
+import { machineCharts } from "./machine-charts.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
@@ -51,6 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...dags,
   ...graph,
   ...machines,
+  ...machineCharts,
   ...actors,
   ...chaos,
   ...poison,

@@ -45,8 +45,14 @@ function passes(
 const VITEST = ["node_modules/vitest/vitest.mjs", "run", "--bail", "1"];
 const SIMULATE = ["--import", "tsx", "scripts/simulate.ts", "--bail"];
 
+/** The runner reads a name as a pattern: `state()` would match no test, and its mutant survive. */
+function literally(name: string): string {
+  return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
 function argumentsOf(killer: Killer): string[] {
-  if ("file" in killer) return [...VITEST, killer.file, ...(killer.test === undefined ? [] : ["-t", killer.test])];
+  if ("file" in killer)
+    return [...VITEST, killer.file, ...(killer.test === undefined ? [] : ["-t", literally(killer.test)])];
   return [...SIMULATE, "--seed", String(killer.from ?? 1), "--seeds", String(killer.seeds)];
 }
 
@@ -67,7 +73,7 @@ async function isSound(chosen: readonly Mutant[], copy: Copy, url: string): Prom
   const suites = killers.flatMap((killer) => ("file" in killer ? killer : []));
   const whole = suites.filter(({ test }) => test === undefined);
   const picked = suites.filter(({ test }) => test !== undefined);
-  const names = [...new Set(picked.map(({ test }) => test!))].join("|");
+  const names = [...new Set(picked.map(({ test }) => literally(test!)))].join("|");
   const files = (some: typeof suites) => [...new Set(some.map(({ file }) => file))];
   const seeds = Math.max(
     0,

@@ -2,6 +2,7 @@
 
 import type { QueueRecord } from "../store/contract/limit/queues.js";
 import type { NodeRecord } from "../store/contract/node/nodes.js";
+import type { ServerReport } from "../store/contract/server-report.js";
 
 export interface Finding {
   readonly check: string;
@@ -10,23 +11,6 @@ export interface Finding {
   readonly text: string;
   /** What to do; null when nothing is. */
   readonly remedy: string | null;
-}
-
-/** What the doctor needs to know about the server; stores other than PostgreSQL have none. */
-export interface ServerFacts {
-  readonly version: number;
-  readonly versionText: string;
-  readonly pooled: boolean;
-  readonly roundTripMs: number;
-  readonly clockSkewMs: number;
-  readonly synchronousCommit: string;
-  readonly isReplica: boolean;
-  readonly schemaProblem: string | null;
-  readonly invalidIndexes: readonly string[];
-  readonly oldestSnapshotMs: number | null;
-  readonly connections: { readonly used: number; readonly most: number };
-  readonly tables: readonly { readonly table: string; readonly live: number; readonly dead: number }[];
-  readonly abilities: readonly { readonly name: string; readonly is: string; readonly text: string }[];
 }
 
 const OLDEST_VERSION = 140_000;
@@ -42,7 +26,7 @@ const bad = (check: string, level: "warning" | "problem", [text, remedy]: readon
   return { check, level, text, remedy };
 };
 
-export function examineServer(server: ServerFacts, leasesMs: readonly number[]): Finding[] {
+export function examineServer(server: ServerReport, leasesMs: readonly number[]): Finding[] {
   return [
     ok("database", `PostgreSQL ${server.versionText} answers in ${server.roundTripMs.toFixed(1)} ms.`),
     ...settings(server),
@@ -58,7 +42,14 @@ export function examineServer(server: ServerFacts, leasesMs: readonly number[]):
   ];
 }
 
-function settings({ version, versionText, isReplica, synchronousCommit, clockSkewMs, pooled }: ServerFacts): Finding[] {
+function settings({
+  version,
+  versionText,
+  isReplica,
+  synchronousCommit,
+  clockSkewMs,
+  pooled,
+}: ServerReport): Finding[] {
   const skew = Math.round(Math.abs(clockSkewMs));
   return [
     version < OLDEST_VERSION
@@ -86,7 +77,7 @@ function settings({ version, versionText, isReplica, synchronousCommit, clockSke
   ];
 }
 
-function schema({ schemaProblem, invalidIndexes }: ServerFacts): Finding[] {
+function schema({ schemaProblem, invalidIndexes }: ServerReport): Finding[] {
   const found = [
     ...(schemaProblem === null ? [] : [bad("schema", "problem", [schemaProblem, "Run `holdfast migrate`."])]),
     ...invalidIndexes.map((index) =>
@@ -96,7 +87,7 @@ function schema({ schemaProblem, invalidIndexes }: ServerFacts): Finding[] {
   return found.length > 0 ? found : [ok("schema", "The schema fits this package.")];
 }
 
-function health({ tables, oldestSnapshotMs, connections: { used, most } }: ServerFacts): Finding[] {
+function health({ tables, oldestSnapshotMs, connections: { used, most } }: ServerReport): Finding[] {
   const bloated = tables.filter(({ live, dead }) => dead > MANY_DEAD && dead > live);
   const minutes = Math.round((oldestSnapshotMs ?? 0) / 60_000);
   return [
@@ -119,7 +110,7 @@ function health({ tables, oldestSnapshotMs, connections: { used, most } }: Serve
   ];
 }
 
-function lease({ roundTripMs }: ServerFacts, leasesMs: readonly number[]): Finding {
+function lease({ roundTripMs }: ServerReport, leasesMs: readonly number[]): Finding {
   const shortest = Math.min(...leasesMs);
   if (leasesMs.length === 0) return ok("lease", "No live node has a lease to compare with the round trip.");
   return shortest < TRIPS_PER_LEASE * roundTripMs

@@ -1,26 +1,28 @@
 // The doctor's judgement, without a database: each fault has a finding with what to do, a sound server has none.
 
 import { expect, test } from "vitest";
-import { examineServer, examineWork, type ServerFacts } from "../../src/client/doctor.js";
+import { examineServer, examineWork } from "../../src/client/doctor.js";
 import type { NodeRecord } from "../../src/store/contract/node/nodes.js";
+import type { ServerReport } from "../../src/store/contract/server-report.js";
 
-const SOUND: ServerFacts = {
+const SOUND: ServerReport = {
   version: 150_004,
   versionText: "15.4",
   pooled: false,
   roundTripMs: 1,
   clockSkewMs: 3,
+  package: "0.1.0",
   synchronousCommit: "on",
   isReplica: false,
   schemaProblem: null,
   invalidIndexes: [],
   oldestSnapshotMs: 100,
   connections: { used: 10, most: 100 },
-  tables: [{ table: "runs", live: 100_000, dead: 5_000 }],
+  tables: [{ table: "runs", live: 100_000, dead: 5_000, bytes: 1 }],
   abilities: [{ name: "row locks", is: "works", text: "yes" }],
 };
 
-const faults = (more: Partial<ServerFacts>, leases: readonly number[] = [15_000]) =>
+const faults = (more: Partial<ServerReport>, leases: readonly number[] = [15_000]) =>
   examineServer({ ...SOUND, ...more }, leases)
     .filter(({ level }) => level !== "ok")
     .map(({ check, level, remedy }) => [check, level, remedy !== null]);
@@ -37,7 +39,7 @@ test.each([
   ["pooler", "warning", { pooled: true }],
   ["schema", "problem", { schemaProblem: "too old" }],
   ["schema", "problem", { invalidIndexes: ["runs_ended"] }],
-  ["bloat", "warning", { tables: [{ table: "runs", live: 10, dead: 20_000 }] }],
+  ["bloat", "warning", { tables: [{ table: "runs", live: 10, dead: 20_000, bytes: 1 }] }],
   ["oldest transaction", "warning", { oldestSnapshotMs: 3_600_000 }],
   ["connections", "warning", { connections: { used: 99, most: 100 } }],
   ["lease", "warning", { roundTripMs: 400 }],

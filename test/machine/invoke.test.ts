@@ -288,7 +288,7 @@ describe("refused at definition, with the construct, the state and the replaceme
   test("misspelt options of machine() and of start()", async () => {
     const def = createMachine({ initial: "a", states: { a: {} } });
     expect(() => machine("m", def as never, { snapshotsEvery: 2 } as never)).toThrow(/snapshotsEvery is not an option/);
-    expect(() => machine("m", def as never, { actors: { nobody: {} } })).toThrow(/no state of the machine invokes it/);
+    expect(() => machine("m", def as never, { actors: { unused: {} } })).toThrow(/no state of the machine invokes it/);
     const program = machine("m", def as never);
     const { node, done } = await open([program]);
     await expect(done(node.start(program, undefined as never, { initial: "a" } as never))).rejects.toThrow(/initial/);

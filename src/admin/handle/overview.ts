@@ -1,8 +1,9 @@
 // Handlers of the first page, the doctor and the session.
 
-import { examineServer, examineWork, type Finding, type ServerFacts } from "../../client/doctor.js";
+import { examineServer, examineWork, type Finding } from "../../client/doctor.js";
 import { PACKAGE_VERSION } from "../../kernel/package-version.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
+import type { ServerReport } from "../../store/contract/server-report.js";
 import type { Store } from "../../store/contract/store.js";
 import type { OutputOf, RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
@@ -109,7 +110,7 @@ function queueAttention({ queue, paused, counts, slots }: OutputOf<"queues.list"
   return [attention("no capable node", `${waiting} runs of ${queue} wait, and no node claims them`, queue, waiting)];
 }
 
-function isExamined(store: Store): store is Store & { examine(): Promise<ServerFacts> } {
+function isExamined(store: Store): store is Store & { examine(): Promise<ServerReport> } {
   return "examine" in store;
 }
 

@@ -2,8 +2,6 @@
 
 import { isUuid } from "../../../src/kernel/id.js";
 import { type Claim, claimToken } from "../../../src/kernel/run/claim.js";
-import type { KeyLifetime, NewLimit, NewRun } from "../../../src/kernel/run/new-run.js";
-import { RECOVERIES } from "../../../src/kernel/run/recovery.js";
 import { RUN_STATES } from "../../../src/kernel/run/run-state.js";
 import type { MessageKind, NewMessage } from "../../../src/store/contract/inbox/inbox.js";
 import { namesOf } from "../../../src/store/contract/run/misfits.js";
@@ -14,6 +12,7 @@ import { EffectDraws } from "./differential-effects.js";
 import { HouseSteps } from "./differential-house-steps.js";
 import { MachineSteps } from "./differential-machines.js";
 import { ModeSteps } from "./differential-mode-steps.js";
+import { NewRunDraws } from "./differential-new-runs.js";
 import { BUILDS, type Drawer, GROUPS, type Held, type Step, step, untied } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
 import { TimeoutSteps } from "./differential-timeouts.js";
@@ -36,6 +35,7 @@ export class Steps {
   readonly #timeouts: TimeoutSteps;
   readonly #machines: MachineSteps;
   readonly #effects: EffectDraws;
+  readonly #newRuns: NewRunDraws;
   /** Each history prefers other families, so that some reach what takes many steps of one. */
   #lean: readonly number[] | null = null;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
@@ -45,14 +45,15 @@ export class Steps {
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
     this.#both = both;
+    this.#newRuns = new NewRunDraws(this.#dice, () => this.#runId());
     const drawer: Drawer = {
       dice: this.#dice,
       both,
       runIds: this.#runIds,
       held: this.#held,
       nodes: this.#nodes,
-      newRun: () => this.#newRun(),
-      newKey: () => this.#key(),
+      newRun: () => this.#newRuns.newRun(),
+      newKey: () => this.#newRuns.newKey(),
       runId: () => this.#runId(),
       mutated: (fence) => this.#mutated(fence),
     };
@@ -109,54 +110,10 @@ export class Steps {
   }
 
   #insert(): Step {
-    const runs = this.#dice.many(1, 4, () => this.#newRun());
+    const runs = this.#dice.many(1, 4, () => this.#newRuns.newRun());
     if (this.#dice.chance(0.1)) runs.push(runs[0]!);
     for (const { id } of runs) if (isUuid(id)) this.#runIds.push(id);
     return { name: "insert", call: (store) => store.runs.insert(runs) };
-  }
-
-  #newRun(): NewRun {
-    const parentId = this.#dice.chance(0.25) ? this.#runId() : undefined;
-    const run: NewRun = {
-      id: this.#dice.chance(0.06) ? this.#runId() : this.#dice.uuid(),
-      group: this.#dice.one(GROUPS),
-      priority: this.#dice.int(0, 2),
-      delayMs: this.#dice.pick<number>([
-        [8, 0],
-        [2, () => this.#dice.int(1, 50)],
-      ]),
-      crashLimit: this.#dice.int(1, 3),
-      input: json(this.#dice.int(0, 9)),
-      ...(parentId ? { parentId } : {}),
-      ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
-      ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
-      ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
-    };
-    // By its id and not by another draw: the histories stay what they were.
-    const recovery = RECOVERIES[Number.parseInt(run.id.at(-1)!, 16) % 8];
-    const attributes = Number.parseInt(run.id.at(-2)!, 16) < 4 ? { a: "eu", b: 1 } : null;
-    if (!this.#dice.chance(0.05)) return { ...run, ...(recovery && { recovery }), ...(attributes && { attributes }) };
-    return this.#dice.one<NewRun>([
-      { ...run, input: { codec: "json", data: "\0" } },
-      { ...run, id: "not-a-uuid" },
-      { ...run, delayMs: -1 },
-      { ...run, crashLimit: 0 },
-      { ...run, limits: [{ kind: "slots", key: "", max: 1 }] },
-      { ...run, group: { ...run.group, queue: "\ud800" } },
-    ]);
-  }
-
-  /** Few keys, so that lines form; each key has one limit or two, as after a deployment that changed it. */
-  #limits(): NewLimit[] {
-    const customer = this.#dice.one(["ann", "bob"]);
-    const all: NewLimit[] = [
-      { kind: "serial", key: `serial ${customer}`, max: 1 },
-      { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
-      { kind: "slots", key: "slots", max: 3 },
-      { kind: "slots", key: "few", max: 2, overflow: this.#dice.one(["drop", "shed-oldest"]) },
-      { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
-    ];
-    return all.filter(() => this.#dice.chance(0.5));
   }
 
   #admit(): Step {
@@ -165,18 +122,6 @@ export class Steps {
     // All keys fit into one window: which ones a smaller one returns is not defined.
     const whom = this.#dice.chance(0.5) ? { runIds } : { env: runIds.length === 1 ? "other" : "test", keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
-  }
-
-  #key(): NonNullable<NewRun["key"]> {
-    const lifetime = this.#dice.one<KeyLifetime>(["live", "archived", { forMs: this.#dice.int(0, 40) }]);
-    const onMismatch = this.#dice.one(["conflict", "skip"] as const);
-    return {
-      scope: this.#dice.one(["s", "t"]),
-      key: `k${this.#dice.int(0, 7)}`,
-      payloadHash: this.#dice.one(["x", "y"]),
-      lifetime,
-      onMismatch,
-    };
   }
 
   #claim(): Step {
