@@ -1,4 +1,5 @@
-// An agent that plans, searches, asks a person and writes. Its process is killed in the middle; another one continues.
+// An agent that plans, searches, asks a person and writes, token by token. Its process is killed in the middle; another one continues.
+// Then a person edits its state, answers it, and goes back in time.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -6,36 +7,33 @@ import { createNode } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
 import { append, graph, type NodeContext, state } from "holdfast/graph";
 import { postgres } from "holdfast/postgres";
+import { z } from "zod";
 
 interface Research {
   readonly question: string;
   readonly queries: readonly string[];
   readonly findings: readonly string[];
-  readonly approved: boolean;
   readonly text: string;
 }
 const S = state<Research>({ findings: append() });
+const Wish = z.object({ tone: z.enum(["dry", "warm"]) });
 
 export const research = graph("research", {
   state: S,
-  init: (question: string) => ({ question, queries: [], findings: [], approved: false, text: "" }),
+  init: (question: string) => ({ question, queries: [], findings: [], text: "" }),
   start: "plan",
   nodes: {
     plan: async (ctx, s) => ({ queries: (await model(ctx, `queries for: ${s.question}`)).split(" + ") }),
     search: S.map((s) => s.queries, searchOne, { into: "findings", limit: 1, retry: 5, timeout: "30s" }),
-    review: S.approval({
-      ask: (s) => `${s.findings.length} findings on "${s.question}". Write it?`,
-      timeout: "2d",
-      apply: (_s, decision) => ({ approved: decision.outcome === "approved" }),
+    write: S.node({ retry: 3 }, async (ctx, s) => {
+      const { tone } = await ctx.interrupt({
+        ask: `${s.findings.length} findings on ${s.question}. Which tone?`,
+        answer: Wish,
+      });
+      return { text: await model(ctx, `write ${tone}: ${s.findings.join(", ")}`) };
     }),
-    write: S.node({ retry: 3 }, async (ctx, s) => ({ text: await model(ctx, `write about ${s.findings.join(", ")}`) })),
   },
-  edges: {
-    plan: "search",
-    search: "review",
-    review: { to: ["write", "plan"], choose: (s) => (s.approved ? "write" : "plan") },
-    write: "end",
-  },
+  edges: { plan: "search", search: "write", write: "end" },
   limits: { iterations: 20, timeout: "3d", budgets: { tokens: 10_000 } },
   output: (s) => s.text,
 });
@@ -48,11 +46,12 @@ async function searchOne(ctx: NodeContext, query: string): Promise<string> {
   return `all about ${query}`;
 }
 
-/** Represents a language model. */
+/** Represents a language model: it streams its answer. */
 async function model(ctx: NodeContext, prompt: string): Promise<string> {
   ctx.spend("tokens", prompt.length);
-  console.log(`model ${ctx.node}`);
-  return prompt.startsWith("queries") ? "leaves + pots" : `An essay: ${prompt.slice(12)}.`;
+  const answer = prompt.startsWith("queries") ? "leaves + pots" : `An essay, ${prompt.slice(6)}.`;
+  for (const token of answer.split(/(?<= )/)) ctx.write(token);
+  return answer;
 }
 
 if (process.argv[2]) {
@@ -70,9 +69,34 @@ await using node = await createNode({ store: postgres(server.url), programs: [re
 const run = await node.start(research, "tea", { key: "tea" }); // the same key: the same run
 for await (const event of run.watch()) {
   if (event.type !== "waiting" || event.on !== "approval") continue;
-  const { position } = await node.graphs.position(run.id);
-  console.log("waits at", position);
-  console.log(research.toMermaid({ position }).split("\n").at(-2));
-  await run.decide("review", { choice: "approved", by: "ann" });
+  const { position, state: now } = await node.graphs.state(research, run.id);
+  console.log("waits at", position, "with", now.findings.length, "findings");
+  await run.decide("write", { by: "ann", data: { tone: "dry" } });
 }
+
+let text = "";
+for await (const event of node.graphs.stream(research, run.id, { modes: ["tokens"] })) {
+  if (event.node === "write") text += event.text;
+}
+console.log(text === (await run.result()), text);
+
+// Time travel: the same run again from its writing, with another finding; and another run from its plan.
+const why = "the index was stale";
+await node.graphs.rewind(research, run.id, { to: "write", by: "ann", why, state: { findings: ["cups"] } });
+await decided(run.id, "2", "warm");
 console.log(await run.result());
+const other = await node.graphs.fork(research, run.id, { from: "search", state: { queries: ["clay"] } });
+await decided(other.id, "1", "dry");
+console.log(await other.result());
+const { common } = await node.graphs.diff(run.id, other.id);
+console.log("the same up to", (await node.graphs.history(run.id))[common - 1]?.position);
+
+/** A person who answers as soon as the question is there. */
+async function decided(runId: string, nth: string, tone: string): Promise<void> {
+  for await (const event of node.run(runId).watch()) {
+    if (event.type !== "waiting" || event.on !== "approval") continue;
+    const { rows } = await node.approvals.list();
+    const asked = rows.find((one) => one.runId === runId && one.nth === nth);
+    if (asked) return node.approvals.decide(asked, { by: "ann", data: { tone } });
+  }
+}

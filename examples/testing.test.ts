@@ -52,6 +52,23 @@ test("a crash after the charge does not charge again", async () => {
   expect(await run.result()).toBe("parcel of o-1, receipt 1");
 });
 
+test("a cache is gone after a crash", async () => {
+  const priced = () => {
+    const rates = new Map<string, number>();
+    return workflow("priced", async (ctx) => {
+      await ctx.step("load", () => void rates.set("EUR", 1.1));
+      await ctx.sleep("until tomorrow", "1d");
+      return rates.get("EUR") ?? "no rate";
+    });
+  };
+  await using node = testNode({ programs: () => [priced()] });
+  const run = await node.start(priced());
+  await run.untilParked();
+  await node.crash();
+  await node.restart();
+  expect(await run.result()).toBe("no rate");
+});
+
 test("a child can be replaced, and the journal shows what happened", async () => {
   await using node = testNode({ programs: [order] });
   node.stub.step("charge", ({ attempt }) => {

@@ -1,0 +1,2 @@
+// Holdfast and the driver run as they are installed, outside the bundle.
+export default { serverExternalPackages: ["holdfast", "pg"] };
