@@ -6,11 +6,12 @@ import type { Database } from "./database.js";
 const PRESENCE_CLASS = 0x686f6c64;
 
 /**
- * `moves` has one row per change of a run that is more than a renewal. A journal entry and the move it came with stand in
+ * `moves` has one row per insert of a run, and per change that is more than a renewal. A journal entry and the move it came with stand in
  * one transaction, so the entry's xmin tells which claim the row had when the entry was accepted.
  *
  * `reclaimed`: taken from a holder without a word in the journal. `owner_here`: the holder's presence was there then. A
- * lock whose connection is younger than the statement does not count: when the statement looked, it was not there.
+ * lock whose connection has done something since the statement began does not count: when the statement looked, it may not have been
+ * there, although the connection was.
  * `heard_at`: the last renewal or heartbeat of the holder. `looked_at`: when the statement began.
  */
 const AUDIT = `
@@ -35,7 +36,7 @@ begin
     here := exists (
       select from holdfast.nodes n
       join pg_locks l on l.locktype = 'advisory' and l.classid = ${PRESENCE_CLASS} and l.objid = n.presence and l.granted
-      join pg_stat_activity a on a.pid = l.pid and a.backend_start < now()
+      join pg_stat_activity a on a.pid = l.pid and a.state_change < now()
       where n.incarnation = old.owner and coalesce((to_jsonb(n) ->> 'absent_since')::timestamptz, now()) > now() - interval '1 second');
     heard := (select greatest(n.seen_at, old.lease_until - n.lease_ms * interval '1 ms')
       from holdfast.nodes n where n.incarnation = old.owner);
@@ -46,6 +47,13 @@ begin
     old.lease_until, taken, here, heard);
   return null;
 end $$;
+create function chaos.note_insert() returns trigger language plpgsql as $$
+begin
+  insert into chaos.moves (run_id, old_state, new_state, old_epoch, new_epoch, reclaimed, owner_here)
+  values (new.id, 'none', new.state, new.epoch, new.epoch, false, false);
+  return null;
+end $$;
+create trigger note_insert after insert on holdfast.runs for each row execute function chaos.note_insert();
 create trigger note_move after update on holdfast.runs for each row
   when (old.token is distinct from new.token or old.epoch <> new.epoch or old.seq <> new.seq or old.state <> new.state)
   execute function chaos.note_move();

@@ -1,10 +1,12 @@
 // The checker: reads what is left in the database and in the effect log, and knows nothing of the engine.
 
+import { checkKinds, type KindFindings } from "./check-kinds.js";
 import type { Cluster } from "./cluster.js";
-import { AT_MOST_ONCE, type LoggedMark, type Mark } from "./programs.js";
+import type { Started } from "./load.js";
+import { AT_MOST_ONCE, type LoggedMark, type Mark, TRIP } from "./programs.js";
 import { GRACE_MS } from "./settings.js";
 
-export interface Findings {
+export interface Findings extends KindFindings {
   /** Grants of runs that had been taken from their holder. */
   readonly takeovers: number;
   /** Deadlocks (40P01) in the server's log. */
@@ -25,12 +27,22 @@ export interface Findings {
   /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
   readonly lostRuns: number;
   /** Of these, dead: others' crashes were counted against them. */
-  readonly deadInnocents: number;
+  readonly innocentDead: number;
   /** Of these, failed or quarantined: none of the programs fails, and all nodes have the newest code at the end. */
   readonly failedRuns: number;
   /** Steps without their effect, wrong results, gaps in a journal, wrong counts of tasks, gates passed that nobody opened. */
   readonly wrongRuns: number;
+  /** Cancelled trips that did not undo exactly what they had done, the last first; trips that undid without a cancel. */
+  readonly wrongSagas: number;
   readonly stuckRuns: number;
+}
+
+/** What the client was answered. */
+export interface Answered {
+  /** Starts: the run, and what it must return. */
+  readonly acknowledged: ReadonlyMap<string, number>;
+  /** Cancels: the run, and whether it can only end cancelled. */
+  readonly cancelled: ReadonlyMap<string, boolean>;
 }
 
 const ENDED = "('completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined')";
@@ -63,10 +75,15 @@ select count(*)::int as n from holdfast.runs r
 where r.seq <> (select count(*) from holdfast.journal j where j.run_id = r.id)
    or r.seq <> (select max(j.seq) from holdfast.journal j where j.run_id = r.id)`;
 
+/** Not a step of the engine's own: those of machines have no effect in the log. */
+const OURS = `not exists (
+  select from holdfast.runs r join holdfast.claim_groups g on g.id = r.claim_group
+  where r.id = j.run_id and g.program in ('light', 'light::effects', 'crossing'))`;
+
 /** A recorded step whose effect was never committed: the step returned only after its own insert had. */
 const WITHOUT_EFFECT = `
 select count(*)::int as n from holdfast.journal j
-where j.kind = 'step' and not exists (
+where j.kind = 'step' and ${OURS} and not exists (
   select from chaos.effects e
   where e.run_id = j.run_id and e.step = j.name and e.epoch = (j.data::jsonb ->> 'epoch')::bigint
     and e.attempt = (j.data::jsonb ->> 'attempt')::int)`;
@@ -81,8 +98,8 @@ select r.id, r.state, r.parent_id, j.data from holdfast.runs r
 left join holdfast.journal j on j.run_id = r.id and j.seq = r.seq`;
 
 const RECORDED = `
-select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal
-where kind in ('step', 'step.failed', 'node', 'item')`;
+select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal j
+where kind in ('step', 'step.failed', 'node', 'item') and ${OURS}`;
 
 /** A gate that was passed and that nobody had opened before. */
 const UNOPENED = `
@@ -90,6 +107,11 @@ select count(*)::int as n from holdfast.journal j
 where j.kind = 'node' and j.name = 'gate' and not exists (
   select from holdfast.journal t
   where t.run_id = j.run_id and t.kind = 'take' and t.key = 'wait:gate:' || j.key and t.data is not null and t.seq < j.seq)`;
+
+const TRIPS = `
+select r.id, r.state, coalesce(array_agg(j.name order by j.seq) filter (where j.kind = 'step'), '{}') as steps
+from holdfast.runs r join holdfast.claim_groups g on g.id = r.claim_group join holdfast.journal j on j.run_id = r.id
+where g.program = 'trip' group by 1, 2`;
 
 /** Everything has ended: nobody waits for a task. */
 const WAITING = "select count(*)::int as n from holdfast.runs where pending <> 0";
@@ -110,11 +132,12 @@ async function robbed(cluster: Cluster): Promise<number> {
   return rows.filter(({ owner, at }) => (cluster.endedAt.get(owner) ?? Number.POSITIVE_INFINITY) > Number(at)).length;
 }
 
-export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, number>): Promise<Findings> {
+export async function check(cluster: Cluster, answered: Answered & Started): Promise<Findings> {
   const complaints = await cluster.database.complaints();
   const marks = await cluster.marks();
-  const { wrongResults, ...ends } = await judgeEnds(cluster, acknowledged);
+  const { wrongResults, ...ends } = await judgeEnds(cluster, answered);
   return {
+    ...(await checkKinds(cluster, answered)),
     takeovers: await number(cluster, TAKEOVERS),
     deadlocks: complaints.get("deadlock detected") ?? 0,
     staleWrites: await number(cluster, STALE),
@@ -130,11 +153,37 @@ export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, 
       (await number(cluster, UNOPENED)) +
       (await number(cluster, WITHOUT_EFFECT)) +
       (await number(cluster, KEYS)),
+    wrongSagas: wrongSagas(await cluster.database.query<Trip>(TRIPS), answered.cancelled),
     stuckRuns: await openRuns(cluster),
   };
 }
 
-async function judgeEnds(cluster: Cluster, acknowledged: ReadonlyMap<string, number>) {
+export interface Trip {
+  readonly id: string;
+  readonly state: string;
+  /** The names of its recorded steps, in the order of the journal. */
+  readonly steps: readonly string[];
+}
+
+/** A compensation is registered before its step: one more than what is recorded may be undone. */
+export function wrongSagas(trips: readonly Trip[], cancelled: ReadonlyMap<string, boolean>): number {
+  return trips.filter(({ id, state, steps }) => {
+    const undone = steps.filter((step) => step.startsWith("undo "));
+    if (state === "completed") return undone.length > 0 || cancelled.get(id) === true;
+    const done = steps.filter((step) => TRIP.includes(step)).length;
+    const isWhole = [done, done + 1].some((n) => {
+      return (
+        `${undone}` ===
+        `${TRIP.slice(0, n)
+          .reverse()
+          .map((part) => `undo ${part}`)}`
+      );
+    });
+    return state === "cancelled" && !isWhole;
+  }).length;
+}
+
+async function judgeEnds(cluster: Cluster, { acknowledged, cancelled }: Answered) {
   const rows = await cluster.database.query<{ id: string; state: string; parent_id: string | null; data: string }>(
     ENDS,
   );
@@ -144,14 +193,15 @@ async function judgeEnds(cluster: Cluster, acknowledged: ReadonlyMap<string, num
     rows.filter(({ id, state, parent_id }) => {
       return (acknowledged.has(id) || parent_id !== null) && states.includes(state);
     }).length;
-  const deadInnocents = ended("dead");
+  const innocentDead = ended("dead");
   const failedRuns = ended("failed", "quarantined");
   const wrongResults = rows.filter(({ id, state, data }) => {
     const expected = acknowledged.get(id);
     return expected !== undefined && state === "completed" && data !== JSON.stringify(expected);
   }).length;
-  const lostRuns = missing + deadInnocents + failedRuns + ended("cancelled", "skipped");
-  return { lostRuns, deadInnocents, failedRuns, wrongResults };
+  const unasked = rows.filter(({ id, state }) => state === "cancelled" && !cancelled.has(id)).length;
+  const lostRuns = missing + innocentDead + failedRuns + unasked + ended("skipped");
+  return { lostRuns, innocentDead, failedRuns, wrongResults };
 }
 
 export interface Recorded {

@@ -6,10 +6,10 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
-import { build } from "esbuild";
 import { postgres } from "../src/store/postgres/index.js";
 import { type FaultProxy, startProxy } from "../test/harness/proxy.js";
 import { installAudit } from "./audit.js";
+import { compileChild } from "./compile-child.js";
 import { Database } from "./database.js";
 import type { ChildConfig } from "./node.child.js";
 import type { LoggedMark, Version } from "./programs.js";
@@ -77,7 +77,12 @@ export class Cluster {
     await store.close();
     await installAudit(database);
     const folder = await mkdtemp(join(tmpdir(), "holdfast-chaos-log-"));
-    const cluster = new Cluster(database, await startProxy(database.address), folder, await compile());
+    const cluster = new Cluster(
+      database,
+      await startProxy(database.address),
+      folder,
+      await compileChild(join(import.meta.dirname, "node.child.ts")),
+    );
     await writeFile(cluster.#logPath, "");
     for (let i = 0; i < nodes; i++) {
       cluster.members.push(await cluster.#member(`node-${String.fromCharCode(97 + i)}`, false));
@@ -122,8 +127,10 @@ export class Cluster {
     });
     child.on("exit", (code, signal) => {
       this.#ended(child);
-      if (!this.#expected.has(child))
-        this.surprises.push(`${member.name} ended by itself (${code ?? signal}): ${said}`);
+      if (this.#expected.has(child)) return;
+      // It gave up on a database that was away for too long; its supervisor starts it again.
+      if (!this.#incarnations.has(child) && said.includes("STORE_UNAVAILABLE")) void this.#startAgain(member, child);
+      else this.surprises.push(`${member.name} ended by itself (${code ?? signal}): ${said}`);
     });
     await Promise.race([once(child, "message"), once(child, "exit")]);
   }
@@ -168,12 +175,14 @@ export class Cluster {
   #poisoned(member: Member, child: ChildProcess): void {
     this.#expected.add(child);
     this.#ended(child);
-    child.once("exit", async () => {
-      if (member.process === child) member.process = null;
-      do await pass(RESPAWN_MS, undefined, { ref: false });
-      while (member.relief !== null);
-      if (member.process === null && !this.#stopping) await this.spawn(member);
-    });
+    child.once("exit", () => void this.#startAgain(member, child));
+  }
+
+  async #startAgain(member: Member, child: ChildProcess): Promise<void> {
+    if (member.process === child) member.process = null;
+    do await pass(RESPAWN_MS, undefined, { ref: false });
+    while (member.relief !== null);
+    if (member.process === null && !this.#stopping) await this.spawn(member);
   }
 
   /** Every process that is alive, stopped in order, and after a while not so. */
@@ -216,14 +225,3 @@ export class Cluster {
     return this.#foreign ? [...this.members, this.#foreign] : this.members;
   }
 }
-
-/** Nodes are started many times: compiled on the way, each start takes 1.4 s of a core more. Inside the project, for its packages. */
-async function compile(): Promise<string> {
-  const root = join(import.meta.dirname, "..");
-  const outfile = join(root, "node_modules", ".cache", `holdfast-chaos-${process.pid}-${Date.now()}.mjs`);
-  const entryPoints = [join(import.meta.dirname, "node.child.ts")];
-  await build({ absWorkingDir: root, entryPoints, outfile, bundle: true, packages: "external", ...TARGET });
-  return outfile;
-}
-
-const TARGET = { platform: "node", format: "esm", target: "node20", logLevel: "error" } as const;

@@ -58,10 +58,16 @@ export class Database {
     return this.#end("SIGINT");
   }
 
-  async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+  /** A connection of the caller's own, to be ended by it. */
+  async session(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.url });
     client.on("error", () => {});
     await client.connect();
+    return client;
+  }
+
+  async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const client = await this.session();
     try {
       return (await client.query<Row>(text, values)).rows;
     } finally {

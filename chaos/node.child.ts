@@ -54,9 +54,11 @@ async function kill(): Promise<void> {
   await pass(60_000);
 }
 
+// In another env it has no schedule: nothing pauses it there at the end.
+const { ticker, ...others } = programsWith(effect, version, kill);
 const node = await createNode({
   store: postgres(url, STORE_SETTINGS),
-  programs: Object.values(programsWith(effect, version, kill)),
+  programs: foreign ? Object.values(others) : [...Object.values(others), ticker],
   identity: { id: name, build: `v${version}` },
   ...SETTINGS,
   ...(foreign && FOREIGN_SETTINGS),

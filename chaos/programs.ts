@@ -1,10 +1,11 @@
-// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs; episodes.
-// There are two versions of the code, and a run that kills its process.
+// The load: workflows with effects, sleeps, signals, children, failures, a step that may happen once at most, and sagas; graphs; DAGs; episodes;
+// and what `kinds.ts` has. There are two versions of the code, and a run that kills its process.
 
 import { actor, expectation, strategy } from "../src/actor/index.js";
 import { dag, each, task } from "../src/dag/index.js";
 import { append, graph, type NodeContext, state } from "../src/graph/index.js";
 import { type Context, type StepInfo, signal, workflow } from "../src/index.js";
+import { kindsWith } from "./kinds.js";
 
 /** A step that was begun: by whom, under which claim. What it returns, too, so that the journal tells which try it was. */
 export interface Mark {
@@ -24,6 +25,12 @@ export interface LoggedMark extends Mark {
 /** Writes the mark down where a kill cannot take it back, then works for a while. */
 export type Effect = (mark: Mark, idempotencyKey: string, workMs: number) => Promise<void>;
 
+/** A step that is an effect; `move` is one of an actor. */
+export interface Act {
+  (ctx: Pick<Context, "runId" | "step">, step: string, key: string, workMs: number): Promise<Mark>;
+  move(step: string, info: StepInfo, workMs: number): Promise<Mark>;
+}
+
 export interface Job {
   /** What the run must answer with. */
   readonly n: number;
@@ -34,6 +41,8 @@ export const paid = signal<number>("paid");
 /** A fault may last for seconds: what the network does to a step must not end it. */
 const RETRY = { attempts: 100_000, backoff: "fixed", delay: 100 } as const;
 const FAILS = 2;
+/** What a trip does, and undoes in reverse when it is cancelled. */
+export const TRIP: readonly string[] = ["book hotel", "book car", "book flight"];
 
 /** Of the code: a rolling deployment goes from one to the other and back. */
 export type Version = 1 | 2;
@@ -46,12 +55,16 @@ export function programsWith(effect: Effect, version: Version = NEWEST, kill: ()
     const { fence, attempt } = info;
     return { runId: ctx.runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
   };
-  const act = (ctx: Steps, step: string, key: string, workMs: number) =>
-    ctx.step(step, { key, retry: RETRY }, async (info) => {
-      const made = mark(ctx, step, key, info);
-      await effect(made, info.idempotencyKey, workMs);
-      return made;
-    });
+  const perform = async (made: Mark, info: StepInfo, workMs: number) => {
+    await effect(made, info.idempotencyKey, workMs);
+    return made;
+  };
+  const inStep = (ctx: Steps, step: string, key: string, workMs: number) =>
+    ctx.step(step, { key, retry: RETRY }, async (info) => perform(mark(ctx, step, key, info), info, workMs));
+  const act: Act = Object.assign(inStep, {
+    move: (step: string, info: StepInfo, workMs: number) =>
+      perform(markOf(info.idempotencyKey.split(":")[0]!, step, info), info, workMs),
+  });
 
   const order = workflow("order", async (ctx, { n, workMs }: Job) => {
     await act(ctx, "charge", "1", 20);
@@ -98,23 +111,35 @@ export function programsWith(effect: Effect, version: Version = NEWEST, kill: ()
     await sent.catch(() => {});
     return n;
   });
+  const trip = workflow("trip", { cleanupTimeout: "1h" }, async (ctx, { n, workMs }: Job) => {
+    for (const part of TRIP) {
+      ctx.onCancel(`undo ${part}`, { retry: RETRY }, async (info) => {
+        const made = mark(ctx, `undo ${part}`, "onCancel:1", info);
+        await effect(made, info.idempotencyKey, workMs / 8);
+        return made;
+      });
+      await act(ctx, part, "1", workMs / 8);
+    }
+    await ctx.sleep("travel", workMs);
+    return n;
+  });
   const poison = workflow("poison", (ctx) => ctx.step("kill", kill));
   const tour = tourWith(effect);
   const parcels = parcelsWith(act);
   const parcel = workflow("parcel", async (ctx, job: Job) => (await ctx.child(parcels, job)).sent);
-  const thought = thinkerWith(effect).expectations.thought;
-  return { order, payment, item, family, flaky, notice, poison, tour, parcels, parcel, thought };
+  const thought = thinkerWith(act).expectations.thought;
+  const kinds = kindsWith(act, RETRY);
+  return { order, payment, item, family, flaky, notice, trip, poison, tour, parcels, parcel, thought, ...kinds };
+}
+
+/** Of a step whose key is the last part of its idempotency key. */
+function markOf(runId: string, step: string, { idempotencyKey, fence, attempt }: StepInfo): Mark {
+  const key = idempotencyKey.split(":").at(-1)!;
+  return { runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
 }
 
 /** An actor: episodes in moves with a checkpoint between them, a few at a time on all nodes together. */
-function thinkerWith(effect: Effect) {
-  const act = async (step: string, info: StepInfo, workMs: number): Promise<Mark> => {
-    const { idempotencyKey, fence, attempt } = info;
-    const [runId, key] = [idempotencyKey.split(":")[0]!, idempotencyKey.split(":").at(-1)!];
-    const made = { runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
-    await effect(made, idempotencyKey, workMs);
-    return made;
-  };
+function thinkerWith({ move: act }: Act) {
   const moves = strategy({
     steps: { think: (info, workMs: number) => act("think", info, workMs) },
     init: async (info, { n, workMs }: Job) => ({ ...(await act("init", info, 20)), n, workMs, at: 0 }),
@@ -206,8 +231,11 @@ export const STARTED = [
   "family",
   "flaky",
   "notice",
+  "trip",
   "tour",
   "parcel",
   "thought",
+  "crossing",
+  "metered",
 ] as const satisfies (keyof Programs)[];
 export const AT_MOST_ONCE = "send";

@@ -5,6 +5,7 @@ import type { CancelOutcome, Paused } from "../client/ask-to-stop.js";
 import type { RetryOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
+import type { NodeMode } from "../kernel/node-mode.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Node } from "../node/create-node.js";
 import type { AnyDefinition } from "../program/definition.js";
@@ -93,6 +94,15 @@ export class Client {
         now: this.#history.now,
         disturbedAt: this.#history.disturbedAt,
       });
+  }
+
+  /** Asked again until it is known; a node that is not there has no mode. */
+  async setMode(node: string, mode: NodeMode): Promise<void> {
+    await this.#insist(() => this.#node.nodes.setMode(node, mode, { by: "client" }), true);
+  }
+
+  async drain(node: string): Promise<void> {
+    await this.#insist(() => this.#node.nodes.drain(node, { by: "client" }), true);
   }
 
   async resume(runId: string): Promise<void> {

@@ -6,7 +6,7 @@ const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
   ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
-  ...(["cleanups", "misfits", "attributes", "audit", "tokens", "runFigures", "queueFigures"] as const),
+  ...(["cleanups", "misfits", "attributes", "audit", "tokens", "runFigures", "queueFigures", "kept"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -34,6 +34,7 @@ export function copyTables(tables: Tables): Kept {
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
     probes: new Map(tables.probes),
+    kept: new Map(tables.kept),
     keptModes: new Map(tables.keptModes),
     deferred: copyMap(tables.deferred, (row) => ({ ...row })),
     timeouts: new Map(tables.timeouts),

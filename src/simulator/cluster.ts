@@ -4,6 +4,7 @@ import type { Claim } from "../kernel/run/claim.js";
 import type { SettingOptions } from "../kernel/setting/setting-options.js";
 import { Node } from "../node/create-node.js";
 import type { Store } from "../store/contract/store.js";
+import type { Bends } from "./buggify.js";
 import type { Chance } from "./chance.js";
 import type { Database } from "./database.js";
 import { Incarnation } from "./incarnation.js";
@@ -19,6 +20,8 @@ export interface ClusterOptions {
   readonly swarm: Swarm;
   readonly database: Database;
   readonly workload: Workload;
+  /** Points of the code that are bent; null: none. */
+  readonly bends: Bends | null;
   /** Where the steps of that incarnation work. */
   readonly placeOf: (world: Incarnation, kill: () => void, node: () => Node) => Place;
   /** A node learned that a claim is granted, or lost. */
@@ -33,11 +36,16 @@ export interface ClusterOptions {
 }
 
 /** A node of another env: whatever its settings, it takes nothing from the cluster. */
-export const FOREIGN = "foreign";
+const FOREIGN = "foreign";
+/** The node of an env whose programs, keys and events are those of the cluster; nothing is done to it. */
+export const SISTER = "sister";
 
 function impatient({ leaseMs }: Swarm): SettingOptions & { readonly env: string } {
   const often = Math.max(10, Math.ceil(leaseMs / 40));
-  return { env: "foreign", timing: { presenceGrace: 0, lease: often, renewEvery: 1, housekeeping: often } };
+  return {
+    env: "foreign",
+    timing: { presenceGrace: 0, lease: often, renewEvery: Math.ceil(often / 3), housekeeping: often },
+  };
 }
 
 export class SimNode {
@@ -96,11 +104,12 @@ export class SimNode {
   }
 
   #boot(): void {
-    const { scheduler, chance, swarm, database, workload, placeOf, onTold, onBroken, onHeld } = this.#options;
+    const { scheduler, chance, swarm, database, workload, bends, placeOf, onTold, onBroken, onHeld } = this.#options;
     const name = `${this.name}.${++this.#lives}`;
     const own = chance.split(name);
     const clock = { offsetMs: own.between(-600_000, 600_000), drift: own.between(-0.1, 0.1) };
     const world = new Incarnation(this.#owner, name, { scheduler, chance: own, clock });
+    if (bends) world.buggify = bends.of(own.split("bends"));
     const link = new Link({
       world,
       database,
@@ -124,6 +133,7 @@ export class SimNode {
             programs: workload.programs(place, this.name),
             identity: { id: this.name },
             flow: { ...swarm.settings.flow, statistics: false },
+            ...(this.name === SISTER && { env: SISTER }),
             ...(this.#stack !== null && { stack: this.#stack }),
           },
       world,
@@ -145,12 +155,13 @@ export class SimNode {
 
 export class Cluster {
   readonly nodes: readonly SimNode[];
-  readonly #foreign: SimNode | null;
+  readonly #others: readonly SimNode[];
 
   constructor(options: ClusterOptions) {
     const { swarm } = options;
     this.nodes = Array.from({ length: swarm.nodes }, (_, i) => new SimNode(i, options));
-    this.#foreign = swarm.foreign ? new SimNode(swarm.nodes, options, FOREIGN) : null;
+    const others = [...(swarm.foreign ? [FOREIGN] : []), ...(swarm.sister ? [SISTER] : [])];
+    this.#others = others.map((name, i) => new SimNode(swarm.nodes + i, options, name));
   }
 
   get ready(): boolean {
@@ -160,7 +171,7 @@ export class Cluster {
   /** The database has lost every session. */
   dropAll(): void {
     for (const { cable } of this.nodes) cable.presence?.drop();
-    this.#foreign?.cable.presence?.drop();
+    for (const { cable } of this.#others) cable.presence?.drop();
   }
 
   heal(): void {

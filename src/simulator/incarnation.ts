@@ -26,6 +26,8 @@ export class Incarnation implements World {
   readonly owner: number;
   readonly name: string;
   readonly id: () => string;
+  /** Off, unless the seed bends points of the code. */
+  buggify: NonNullable<World["buggify"]> = () => false;
   alive = true;
   pausedUntil = 0;
   readonly #scheduler: Scheduler;

@@ -33,6 +33,8 @@ export interface Weather {
   lateSeals: number;
   /** Part of rows that another statement has locked. */
   busy: number;
+  /** No notification arrives at all. */
+  deaf?: boolean;
   readonly timeoutMs: number;
   readonly retryForMs: number;
 }
@@ -142,7 +144,7 @@ export class Link {
 
   /** A notification from the database; it may get lost. */
   push(deliver: () => void): void {
-    if (!this.#loses()) this.#options.world.after(this.#travelMs(), deliver);
+    if (!this.#loses() && !this.#options.weather.deaf) this.#options.world.after(this.#travelMs(), deliver);
   }
 
   #attempt<T>(op: string, apply: () => Promise<T>, boot = this.database.boot): Promise<T> {

@@ -23,7 +23,7 @@ function callingBack(link: Link): { readonly [Name in CallingBackName]: MethodOf
   const { store } = link.database;
   return {
     attend: (attendee) => new RemotePresence(link, attendee).open(),
-    "audit.record": (row, change) => store.audit.record(row, change),
+    "audit.record": (row, change) => link.call("audit.record", () => store.audit.record(row, change)),
     close: async () => {},
     "runs.transact": async (work) => {
       const tx = new RemoteTransaction(link);

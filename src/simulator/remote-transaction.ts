@@ -1,12 +1,13 @@
 // A transaction over a link: its calls travel one by one and are kept by the database until the commit that seals it;
 // what restarts or fails over meanwhile has forgotten it.
 
+import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { Commit, CommitAnswer } from "../store/contract/claim/commits.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { classify } from "../store/memory/claim/commit.js";
-import { memoryTransaction } from "../store/memory/table/transaction.js";
+import { memoryTransaction, TransactionConflict } from "../store/memory/table/transaction.js";
 import type { OperationName } from "../store/operation.js";
 import { StoreUnavailable } from "../store/postgres/connection/errors.js";
 import type { Link } from "./link.js";
@@ -20,8 +21,12 @@ interface Call {
   readonly args: readonly unknown[];
 }
 
+/** PostgreSQL makes a second caller wait for the first; here it gets an answer that is wrong by the time it commits, and repeats it. */
+const EXCLUSIVE: readonly OperationName[] = ["runs.takeOutput"];
+
 export class RemoteTransaction implements Transaction {
   readonly #calls: Call[] = [];
+  readonly #answers: unknown[] = [];
   readonly #link: Link;
   readonly #boot: number;
 
@@ -46,6 +51,7 @@ export class RemoteTransaction implements Transaction {
     });
     if (answer === null) throw new StoreUnavailable(name, 0, null);
     this.#calls.push(asked);
+    this.#answers.push(answer.last);
     return answer.last;
   }
 
@@ -54,17 +60,30 @@ export class RemoteTransaction implements Transaction {
     const { database } = this.#link;
     const { store, tables } = database;
     const answer = await this.#link.once("runs.transact", this.#boot, async () => {
-      const sealed = await store.runs.transact(async (tx) => {
-        await this.#replay(this.#calls, tx);
+      const work = async (tx: Transaction) => {
+        this.#expectSame(await this.#replay(this.#calls, tx));
         return commit;
+      };
+      const sealed = await store.runs.transact(work).catch((error: unknown) => {
+        if (error instanceof TransactionConflict) return error;
+        throw error;
       });
+      if (sealed instanceof TransactionConflict) return sealed;
       database.onApplied({ op: "runs.transact", args: [commit, this.#inserted], answer: sealed }, this.#link.name);
       return sealed;
     });
+    if (answer instanceof TransactionConflict) throw answer;
     if (answer !== null) return answer;
     const known = await this.#link.call("ask after a commit", async () => classify(tables, commit));
     if (known.outcome === "recorded" || known.outcome === "lost") return known;
     throw new StoreUnavailable("runs.transact", 0, null);
+  }
+
+  #expectSame(answers: readonly unknown[]): void {
+    const isOvertaken = this.#calls.some(
+      ({ name }, i) => EXCLUSIVE.includes(name) && !isDeepStrictEqual(answers[i], this.#answers[i]),
+    );
+    if (isOvertaken) throw new TransactionConflict("A key");
   }
 
   get #inserted(): readonly NewRun[] {

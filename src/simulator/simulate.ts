@@ -7,6 +7,7 @@ import { Node } from "../node/create-node.js";
 import type { Store } from "../store/contract/store.js";
 import { memoryStore } from "../store/memory/memory-store.js";
 import { describeApplied } from "./applied.js";
+import { Bends } from "./buggify.js";
 import { Chance } from "./chance.js";
 import { checkApplied, isChecked } from "./check/applied.js";
 import { Calm } from "./check/calm.js";
@@ -17,7 +18,7 @@ import { mustWake } from "./check/model.js";
 import { checkTables } from "./check/tables.js";
 import { checkTrouble } from "./check/trouble.js";
 import { Client } from "./client.js";
-import { Cluster } from "./cluster.js";
+import { Cluster, SISTER } from "./cluster.js";
 import { Database } from "./database.js";
 import { EffectLog } from "./effect-log.js";
 import { Incarnation } from "./incarnation.js";
@@ -74,6 +75,7 @@ class Simulation {
   readonly #database: Database;
   readonly #history: History;
   readonly #effects: EffectLog;
+  readonly #bends: Bends | null;
   readonly #cluster: Cluster;
   readonly #nemesis: Nemesis;
   readonly #drive: DriveOptions;
@@ -88,6 +90,8 @@ class Simulation {
     this.#database = this.#openDatabase(chance.split("database"), openStore);
     this.#history = new History(this.#database.tables, () => scheduler.now, resolveSettings(swarm.settings).settings);
     this.#effects = this.#openEffects();
+    const bent = (site: string) => this.#tally.add(`bent ${site}`);
+    this.#bends = swarm.buggify ? new Bends(chance.split("bends"), bent) : null;
     this.#cluster = this.#openCluster(chance.split("cluster"));
     this.#nemesis = new Nemesis({
       scheduler,
@@ -102,11 +106,16 @@ class Simulation {
     const [first, ...others] = CLIENTS.map((name, i) => this.#openClient(name, i, chance.split(name)));
     this.#drive = {
       client: first!,
+      sister: swarm.sister ? this.#openClient(SISTER, 0, chance.split(SISTER)) : null,
+      nodes: this.#cluster.nodes.map(({ name }) => name),
       clients: [first!, ...others],
       chance: chance.split("drive"),
       swarm,
       at: (ms, run) => void scheduler.after(ms, CLIENT, run),
-      runIds: () => [...this.#history.runs.keys()],
+      runIds: () => {
+        const runs = [...this.#history.runs.values()];
+        return runs.filter((run) => !this.#workload.isLeftAlone?.(run)).map(({ id }) => id);
+      },
     };
   }
 
@@ -115,22 +124,35 @@ class Simulation {
     this.#workload.drive(this.#drive);
     await this.#scheduler.run(faultsForMs);
     this.#nemesis.heal();
+    this.#bends?.heal();
     this.#history.calm = this.#calmBounds();
     this.#calmDown();
     await this.#finish();
     await this.#stop();
     checkTables(this.#history);
-    checkResults(this.#history, this.#effects);
+    checkResults(this.#history, this.#effects, (run) => this.#workload.makesAttempts?.(run) ?? true);
     checkTrouble(this.#history);
-    for (const client of this.#drive.clients) client.check(this.#history);
+    const { clients, sister } = this.#drive;
+    for (const client of sister ? [...clients, sister] : clients) client.check(this.#history);
     await this.#workload.check(this.#history, this.#effects);
     const { now: virtualMs, events } = this.#scheduler;
     const { hash, lines: trace } = this.#trace;
     const { violations } = this.#history;
-    for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
+    this.#tallyEnds();
     this.#tally.add("looks at bounds", this.#history.calm?.looks);
     this.#tally.add("stops answered", this.#history.promises.count);
     return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
+  }
+
+  #tallyEnds(): void {
+    const { sister, weather } = this.#swarm;
+    for (const { state, program } of this.#history.everyRun) {
+      this.#tally.add(`run ${state}`);
+      this.#tally.add(`${program} ${state}`);
+    }
+    if (sister) this.#tally.add("env sister");
+    if (weather.deaf) this.#tally.add("deaf");
+    if (this.#workload.stackOf?.("node", 0)) this.#tally.add("stacks");
   }
 
   /** With all nodes up it takes a while: what was sent before comes in late, and a node that was paused wakes up. */
@@ -149,13 +171,13 @@ class Simulation {
 
   /** L3: everything ends, or waits for messages that are never sent, within a bound of virtual time. */
   async #finish(): Promise<void> {
-    const { leaseMs } = this.#swarm;
+    const { leaseMs, urgeEveryMs } = this.#swarm;
     const until = this.#scheduler.now + 400 * leaseMs;
     while (!this.#done() && this.#scheduler.now < until) {
       for (const run of this.#history.runs.values()) {
-        if (!isEnded(run.state) && !this.#workload.mayWait(run)) this.#workload.urge(this.#drive, run);
+        if (!isEnded(run.state) && !this.#workload.mayWait(run, this.#history)) this.#workload.urge(this.#drive, run);
       }
-      await this.#scheduler.run(Math.min(this.#scheduler.now + 3 * leaseMs, until), () => this.#done());
+      await this.#scheduler.run(Math.min(this.#scheduler.now + urgeEveryMs, until), () => this.#done());
     }
     for (const run of this.#history.runs.values()) {
       this.#history.expect(this.#isDone(run), "L3", run, `still ${run.state} long after everything healed`);
@@ -185,16 +207,24 @@ class Simulation {
 
   #isDone(run: ModelRun): boolean {
     if (isEnded(run.state)) return true;
-    return this.#workload.mayWait(run) && run.state === "parked" && run.wakeAtUs === null && !mustWake(run);
+    return (
+      this.#workload.mayWait(run, this.#history) && run.state === "parked" && run.wakeAtUs === null && !mustWake(run)
+    );
   }
 
-  #openDatabase(chance: Chance, openStore = (world: World): Store => memoryStore({ world })): Database {
+  readonly #openMemory = (world: World): Store => {
+    const { retention } = this.#swarm;
+    return memoryStore({ world, ...(retention && { retention }) });
+  };
+
+  #openDatabase(chance: Chance, openStore = this.#openMemory): Database {
     const scheduler = this.#scheduler;
     return new Database({
       scheduler,
       chance,
       openStore,
       onApplied: (applied, by) => {
+        if (applied.op === "nodes.changeMode") this.#tally.add("mode changed");
         if (!isChecked(applied.op)) return;
         this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
         this.#tally.applied(applied);
@@ -225,6 +255,7 @@ class Simulation {
       swarm: this.#swarm,
       database: this.#database,
       workload: this.#workload,
+      bends: this.#bends,
       placeOf: (world, kill, node) => placeIn(world, this.#effects, kill, node),
       onTold: (by, what, { runId, epoch, token }) => this.#history.told(`${by} ${runId} ${epoch}`, what, token),
       onDown: () => {
@@ -255,6 +286,7 @@ class Simulation {
     });
     const stack = this.#workload.stackOf?.("client", nth) ?? null;
     const options = { store: remoteStore(link), programs: [], ...(stack !== null && { stack }), ...settings };
-    return new Client(new Node(options, world), world, this.#history);
+    const env = name === SISTER ? { env: SISTER } : {};
+    return new Client(new Node({ ...options, ...env }, world), world, this.#history);
   }
 }

@@ -1,5 +1,6 @@
 // The parameters of one simulation, drawn from its seed: every seed is another cluster with other faults.
 
+import type { RetentionOptions } from "../kernel/setting/retention.js";
 import type { SettingOptions } from "../kernel/setting/setting-options.js";
 import { Chance } from "./chance.js";
 import type { Weather } from "./link.js";
@@ -19,11 +20,19 @@ export interface Swarm {
   readonly refuseEveryMs: number | null;
   /** How long faults continue; then everything heals. */
   readonly faultsForMs: number;
+  /** Once everything has healed: how often what still waits is brought closer to its end. */
+  readonly urgeEveryMs: number;
   readonly runs: number;
   /** A node of another env is there, too, with settings that know no patience. */
   readonly foreign: boolean;
   /** How many of them may be at work at once, in the whole cluster; null: as many as there are. */
   readonly slots: number | null;
+  /** A node of an env of its own has the same programs, and a client of that env uses the same keys and events. */
+  readonly sister: boolean;
+  /** Points of the code are bent: small batches, early polls, lost wakes. */
+  readonly buggify: boolean;
+  /** What has ended is removed this soon; null: never within a simulation. */
+  readonly retention: RetentionOptions | null;
 }
 
 export function drawSwarm(seed: number): Swarm {
@@ -41,14 +50,18 @@ export function drawSwarm(seed: number): Swarm {
     faults: { ...drawFaults(chance, leaseMs), ...drawAbsence(new Chance(seed).split("absence"), leaseMs) },
     refuseEveryMs: seed % 4 === 3 ? leaseMs * new Chance(seed).split("refusals").between(1, 4) : null,
     faultsForMs,
+    urgeEveryMs: 3 * leaseMs,
     runs: chance.int(3, 14),
     foreign: seed % 7 === 0,
     // Every fifth, by its number: the seeds that once found a bug stay what they were.
     slots: seed % 5 === 0 ? new Chance(seed).split("slots").int(1, 3) : null,
+    sister: false,
+    buggify: false,
+    retention: null,
   };
 }
 
-function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
+export function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
   // In this order: the seeds that once found a bug stay what they were.
   const pollInterval = Math.ceil(leaseMs * chance.between(0.05, 0.3));
   const renewEvery = Math.ceil(leaseMs * chance.between(0.05, 0.35));
@@ -65,7 +78,7 @@ function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
   };
 }
 
-function drawWeather(chance: Chance, leaseMs: number): Omit<Weather, "lateSeals"> {
+export function drawWeather(chance: Chance, leaseMs: number): Omit<Weather, "lateSeals"> {
   const timeoutMs = leaseMs * chance.between(0.1, 0.5);
   const rough = (most: number) => (chance.happens(0.6) ? chance.between(0, most) : 0);
   return {
@@ -80,7 +93,7 @@ function drawWeather(chance: Chance, leaseMs: number): Omit<Weather, "lateSeals"
 }
 
 /** All but the last, which is drawn apart. */
-function drawFaults(chance: Chance, leaseMs: number): Swarm["faults"] {
+export function drawFaults(chance: Chance, leaseMs: number): Swarm["faults"] {
   const kinds = FAULTS.slice(0, -1).filter((kind) =>
     chance.happens(kind === "failover" || kind === "jump" ? 0.25 : 0.5),
   );

@@ -64,6 +64,7 @@ export class Tally {
         break;
       case "cleanUp":
         this.add("cleaned", applied.answer?.removed ?? 0);
+        if (applied.args[0].part === "runs") this.add("runs removed", applied.answer?.removed ?? 0);
         break;
       default:
         this.add(verb);

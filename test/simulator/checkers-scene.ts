@@ -96,7 +96,8 @@ export class Scene {
 
   message(runId: string, key: string): NewMessage {
     const [kind, name] = key.startsWith("wait:") ? (["decision", "permit"] as const) : (["signal", "red"] as const);
-    return { runId, key, messageId: this.world.token(), kind, name, payload: null, sender: null };
+    const sender = kind === "decision" ? "ann" : null;
+    return { runId, key, messageId: this.world.token(), kind, name, payload: null, sender };
   }
 
   async send(runId: string, key: string): Promise<void> {

@@ -1,4 +1,4 @@
-// The engine under seeded faults, first half; and whether every fault occurs at all.
+// The engine under seeded faults; and whether every fault occurs at all.
 
 import { expect, test } from "vitest";
 import { expectSound, range } from "./seeds.js";

@@ -2,6 +2,7 @@
 // passes no gate without a decision (S13).
 
 import { expect, test } from "vitest";
+import { AgentWorkload } from "../../src/simulator/workload/agent-workload.js";
 import { GraphWorkload } from "../../src/simulator/workload/graph-workload.js";
 import { expectSound, range } from "./seeds.js";
 
@@ -18,5 +19,13 @@ test(`${SEEDS} seeds of graphs hold every invariant`, { timeout: 600_000 }, asyn
     "commit recorded",
     "reclaimed",
   ];
+  expect(marks.filter((mark) => !tally[mark])).toEqual([]);
+});
+
+test("15 seeds of graphs that keep values: they are there exactly when their node's entry is", {
+  timeout: 600_000,
+}, async () => {
+  const tally = await expectSound(range(1, 15), { workload: () => new AgentWorkload() });
+  const marks = ["run completed", "reclaimed", "commit recorded"];
   expect(marks.filter((mark) => !tally[mark])).toEqual([]);
 });

@@ -3,6 +3,9 @@
 import { expect } from "vitest";
 import { type SimulateOptions, simulate } from "../../src/simulator/simulate.js";
 
+/** Mixed histories in each of two files: with those of the other files more than 1,000. */
+export const MIXED_SEEDS = Number(process.env["HOLDFAST_MIXED_SEEDS"] ?? 260);
+
 /** Returns how often each thing happened in all of them. `flag`: extra option of the command that replays a seed. */
 export async function expectSound(
   seeds: Iterable<number>,

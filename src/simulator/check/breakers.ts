@@ -15,9 +15,9 @@ export function checkBreakers(history: History, { args: [questions], answer: ans
   }
 }
 
-function stateOf(history: History, { program, threshold, halfOpenMs }: BreakerQuestion): string {
+function stateOf(history: History, { env, program, threshold, halfOpenMs }: BreakerQuestion): string {
   const ends = [...history.runs.values()]
-    .filter((run) => run.program === program && ["completed", "failed", "dead"].includes(run.state))
+    .filter((run) => run.env === env && run.program === program && ["completed", "failed", "dead"].includes(run.state))
     .map(({ id, state, generation, journal }) => ({ id, state, generation, atUs: journal.at(-1)!.atUs }));
   const good = Math.max(...ends.map(({ state, atUs }) => (state === "completed" ? atUs : Number.NEGATIVE_INFINITY)));
   const bad = ends.filter(({ state, atUs }) => state !== "completed" && atUs > good);

@@ -37,8 +37,8 @@ const NO_RESTARTS: Restarts = { least: 0, most: 0, died: [] };
 
 /**
  * How many crashes a restarted run has had since it was begun or retried, including this one: without those whose
- * holders showed a sign of life, of which a failover or a clock jump may have undone some. Progress in between undoes
- * none.
+ * holders showed a sign of life. A failover or a clock jump may have undone some of these signs, or moved others after
+ * the reclaim. Progress in between undoes none.
  */
 function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal }: ModelRun): Restarts {
   const starts = journal.filter(({ kind }) => kind === "start" || kind === "retried");
@@ -51,7 +51,7 @@ function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal 
   const died = taken.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at).sort((a, b) => a.at - b.at);
   const isConfirmed = taken.every(({ at }) => at > disturbedAt);
   const least = times.size + 1 - (taken.length - died.length);
-  return { least, most: isConfirmed ? least : times.size + 1, died };
+  return { least: isConfirmed ? least : 1, most: isConfirmed ? least : times.size + 1, died };
 }
 
 /** Before anything of the reclaim is followed: whether this many crashes end this run. */

@@ -3,7 +3,7 @@
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { EffectLog, EffectRecord } from "../effect-log.js";
 import type { History } from "./history.js";
-import { hasEnded } from "./model.js";
+import { hasEnded, type ModelRun } from "./model.js";
 import { checkStopped } from "./stops.js";
 
 export function checkAttempt(history: History, record: EffectRecord): void {
@@ -58,11 +58,16 @@ function resultIn(value: unknown): string {
   return typeof value === "object" ? ((value as { effect?: string } | null)?.effect ?? "") : (value as string);
 }
 
-/** Every recorded result is the answer of an attempt of that step. */
-export function checkResults(history: History, effects: EffectLog): void {
+/** Every recorded result is the answer of an attempt of that step. `isOutside`: whether the steps of a run make attempts at all. */
+export function checkResults(
+  history: History,
+  effects: EffectLog,
+  isOutside: (run: ModelRun) => boolean = () => true,
+): void {
   const { decode } = codecs();
   const answered = new Map(effects.records.flatMap((record) => (record.result ? [[record.result, record]] : [])));
   for (const run of history.runs.values()) {
+    if (!isOutside(run)) continue;
     for (const { kind, name, key, payload } of run.journal) {
       if ((kind !== "step" && kind !== "transaction") || !payload) continue;
       const record = answered.get(resultIn(decode(payload)));

@@ -16,7 +16,7 @@ export function checkSubscribe(
   { args: [{ subscriptions }], answer: removed }: Of<"events.subscribe">,
 ): void {
   if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
-  for (const one of subscriptions) history.subscriptions.set(one.id, one);
+  for (const one of subscriptions) history.subscriptions.set(`${one.env} ${one.id}`, one);
 }
 
 /** From the moment it was declared, every emit finds it. */
@@ -48,16 +48,16 @@ export function checkStart(history: History, { args: [events], answer: answers }
 }
 
 /** Filters of the simulator are flat. */
-function isFor({ event, stack, where }: Subscription, asked: EventToMatch): boolean {
-  if (event !== asked.event || stack !== asked.stack) return false;
+function isFor({ env, event, stack, where }: Subscription, asked: EventToMatch): boolean {
+  if (env !== asked.env || event !== asked.event || stack !== asked.stack) return false;
   const payload = JSON.parse(asked.plain) as Record<string, unknown>;
   return (
     where.length === 0 || where.some((filter) => Object.entries(filter).every(([at, value]) => payload[at] === value))
   );
 }
 
-const subjectOf = ({ subscription, subject }: { subscription: string; subject: string }) =>
-  `${subscription} ${subject}`;
+const subjectOf = (env: string, { subscription, subject }: { subscription: string; subject: string }) =>
+  `${env} ${subscription} ${subject}`;
 
 /** Of several events of one subject in a call, the last counts. */
 export function checkDebounce(history: History, { args: [events], answer: answers }: Of<"events.debounce">): void {
@@ -82,7 +82,9 @@ export function checkAccept(history: History, { args: [events], answer: answers 
 }
 
 function checkGathering(history: History, events: readonly NewDebounced[], answers: readonly DebounceAnswer[]): void {
-  const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
+  const last = new Map(
+    events.map((event, i) => [subjectOf(event.run.group.env, event.ticket), { ...event, answer: answers[i]! }]),
+  );
   for (const [subject, { run, ticket, answer }] of last) {
     if (answer.outcome !== "gathered") {
       history.broken("S10", run.id, `an event was ${answer.outcome}`);
@@ -130,7 +132,7 @@ function settle(
   run: ModelRun,
   { args: [claim, , ticket], answer }: Of<"events.settleDebounced">,
 ): void {
-  const subject = subjectOf(ticket);
+  const subject = subjectOf(run.env, ticket);
   const last = history.gathering.get(subject);
   const quiet = last !== undefined && last.atUs + ticket.windowMs * 1000 <= history.nowUs;
   history.expect(last?.runId === run.id, "S10", run, `settles ${subject}, which ${last?.runId} gathers for`);
@@ -154,7 +156,7 @@ function settle(
 /** An event whose run has ended without it is lost, unless that was stopped before it could begin. L3 is about the others. */
 export function checkGathered(history: History): void {
   for (const [subject, { runId }] of history.gathering) {
-    const state = history.runs.get(runId)?.state ?? "gone";
+    const { state } = history.runs.get(runId) ?? history.removed.get(runId) ?? { state: "gone" as const };
     const excused = state === "cancelled" || state === "dead" || (state !== "gone" && !isEnded(state));
     if (!excused) history.broken("S10", runId, `the last event of ${subject} is lost`);
   }
@@ -164,9 +166,9 @@ export function checkGathered(history: History): void {
  * The windows of one interval are an interval apart, whichever stack's nodes fire them. A failover may lose when a schedule began,
  * and a clock that is set back may repeat a part of it.
  */
-export function checkWindows(history: History, program: string, everyMs: number): void {
+export function checkWindows(history: History, program: string, everyMs: number, env = "default"): void {
   if (history.disturbedAt >= 0) return;
-  const fired = [...history.runs.values()].filter((run) => run.program === program);
+  const fired = [...history.runs.values()].filter((run) => run.program === program && run.env === env);
   const windows = fired.flatMap(({ id, journal }) => {
     const { window } = JSON.parse(journal[0]!.payload!.data) as { window?: string };
     return window === undefined ? [] : { id, at: Date.parse(window) };

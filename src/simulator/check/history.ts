@@ -126,6 +126,11 @@ export class History {
     if (!holds) this.broken(invariant, run.id, detail);
   }
 
+  /** Those that retention has removed, too. */
+  get everyRun(): readonly ModelRun[] {
+    return [...new Map([...this.removed, ...this.runs]).values()];
+  }
+
   find(runId: string, doing: string): ModelRun | undefined {
     const run = this.runs.get(runId);
     if (!run) this.broken("S1", runId, `${doing} a run that was never inserted`);
@@ -141,6 +146,7 @@ export class History {
     if (this.runs.has(id)) return;
     const run: ModelRun = {
       id,
+      env: group.env,
       program: group.program,
       crashLimit,
       parentId: parentId ?? null,

@@ -17,10 +17,13 @@ export function checkLimits(history: History): void {
     if (run.state === "held" && !foundSkipped(history, run)) history.observe(run);
     for (const { kind, key, max } of run.limits) {
       if (kind === "rate") continue;
-      const sum = admitted.get(key) ?? { count: 0, max: 0, serial: kind === "serial" };
-      if ((sum.serial ? BEGUN : AT_WORK).includes(run.state)) sum.count++;
+      const name = `${run.env} ${key}`;
+      const sum = admitted.get(name) ?? { count: 0, max: 0, serial: kind === "serial" };
+      // One that was paused before it was granted may have been held.
+      const isHeld = run.state === "paused" && run.epoch === 0;
+      if (!isHeld && (sum.serial ? BEGUN : AT_WORK).includes(run.state)) sum.count++;
       sum.max = Math.max(sum.max, max);
-      admitted.set(key, sum);
+      admitted.set(name, sum);
     }
   }
   for (const [key, { count, max, serial }] of admitted) {

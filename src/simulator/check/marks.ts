@@ -7,7 +7,7 @@ import type { History } from "./history.js";
 /** Each transaction inserted a run of the program `mark` with its idempotency key as input. */
 export function checkMarks(history: History, effects: EffectLog): void {
   const { decode } = codecs();
-  const runs = [...new Map([...history.removed, ...history.runs]).values()];
+  const runs = history.everyRun.filter(({ program }) => program === "script" || program === "mark");
   const marks = new Map<string, number>();
   for (const { program, journal } of runs) {
     if (program !== "mark") continue;

@@ -30,6 +30,7 @@ export interface ModelMessage {
 
 export interface ModelRun {
   readonly id: string;
+  readonly env: string;
   readonly program: string;
   readonly crashLimit: number;
   readonly parentId: string | null;

@@ -2,6 +2,7 @@
 // with its end.
 
 import { isEnded } from "../../kernel/run/run-state.js";
+import type { MessageKind } from "../../store/contract/inbox/inbox.js";
 import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import type { ModelEntry, ModelRun } from "./model.js";
@@ -72,6 +73,9 @@ function mayBeGone({ journal, baseSeq }: ModelRun, seq: number): boolean {
   return seq <= baseSeq && (seq < begun + 1 || !isStart(journal[seq - 1]!));
 }
 
+/** What a person asks of a run is stored with a name. */
+const AUTHORED: readonly string[] = ["cancel", "pause", "decision"] satisfies MessageKind[];
+
 function checkInbox(history: History, run: ModelRun): void {
   const rows = history.tables.inbox.get(run.id) ?? [];
   const isThere = new Set(rows.map(({ key }) => key));
@@ -80,6 +84,8 @@ function checkInbox(history: History, run: ModelRun): void {
     list.map(({ key, takenSeq }) => `${key}@${takenSeq}`).join();
   const theirs = show([...rows].sort((a, b) => a.id - b.id));
   history.expect(theirs === show(expected), "S12", run, `the inbox has ${theirs}, not ${show(expected)}`);
+  const anonymous = rows.filter(({ kind, sender }) => AUTHORED.includes(kind) && sender === null);
+  history.expect(anonymous.length === 0, "S19", run, `${anonymous.map(({ key }) => key)} without an author`);
 }
 
 /** Taken in by a past generation, and never sent again: the others are remembered for longer than a simulation takes. */

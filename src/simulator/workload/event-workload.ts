@@ -19,6 +19,17 @@ import type { DriveOptions, Place, Workload } from "./workload.js";
 const happened = event<{ kind: "a" | "b"; no: string }>()("happened");
 const ticked = event<{ subject: string; no: number }>()("ticked");
 const tried = event<{ no: string; fails: boolean }>()("tried");
+type Range = readonly [least: number, most: number];
+/** How many of each kind are emitted. */
+const MANY: Readonly<Record<"many" | "ticks" | "tries" | "emits", Range>> = {
+  many: [4, 10],
+  ticks: [10, 30],
+  tries: [6, 16],
+  emits: [2, 5],
+};
+const FEW: typeof MANY = { many: [1, 2], ticks: [1, 4], tries: [2, 5], emits: [0, 1] };
+/** Programs whose input names the event or the window that started them. */
+const NAMED: readonly string[] = ["noted", "seen", "counted", "fragile", "timed"];
 const WORK: StepOp = { do: "step", name: "work", ms: 5, fails: 0, attempts: 1, delayMs: 5, kills: 0 };
 
 class RolledBack extends HoldfastError {
@@ -29,9 +40,16 @@ export class EventWorkload implements Workload {
   readonly #swarm: Swarm;
   /** The answers of clients, as `program no`. */
   readonly #told = new Map<string, Set<string>>();
+  readonly #few: boolean;
 
-  constructor(swarm: Swarm) {
+  /** `few`: next to other work. */
+  constructor(swarm: Swarm, few = false) {
     this.#swarm = swarm;
+    this.#few = few;
+  }
+
+  get #everyMs(): number {
+    return this.#few ? 1000 * Math.ceil(this.#swarm.leaseMs / 500) : 1000;
   }
 
   /** Every second history has two stacks, and a client of none: the same events and windows in all of them. */
@@ -55,7 +73,7 @@ export class EventWorkload implements Workload {
       // In addition to the gathering run, each of these events starts a run of its own.
       workflow("counted", { on: [on(ticked)] }, (ctx) => work(ctx)),
       workflow("fragile", { on: [on(tried)], circuitBreaker }, (ctx, { fails }) => work(ctx, fails)),
-      workflow("timed", { on: [every("1s")], circuitBreaker }, (ctx, { window }) =>
+      workflow("timed", { on: [every(this.#everyMs)], circuitBreaker }, (ctx, { window }) =>
         work(ctx, /[1-4]\.\d+Z$/.test(window)),
       ),
       emitting(place),
@@ -66,16 +84,17 @@ export class EventWorkload implements Workload {
     const { chance, swarm, clients, at, runIds } = options;
     const moment = () => chance.between(0, swarm.faultsForMs);
     const some = (count: number, act: (i: number) => void) => Array.from({ length: count }, (_, i) => act(i));
-    some(chance.int(4, 10), (i) => this.#emitByMany(options, i));
-    some(chance.int(10, 30), (no) => {
+    const { many, ticks, tries, emits } = this.#few ? FEW : MANY;
+    some(chance.int(...many), (i) => this.#emitByMany(options, i));
+    some(chance.int(...ticks), (no) => {
       const [client, subject] = [chance.one(clients), chance.one(["x", "y"])];
       at(moment(), () => void client.emit(ticked, { subject, no }));
     });
-    some(chance.int(6, 16), (i) => {
+    some(chance.int(...tries), (i) => {
       const [client, no, fails] = [chance.one(clients), `t${i}`, chance.happens(0.6)];
-      at(moment(), async () => this.#note(no, await client.emit(tried, { no, fails })));
+      at(moment(), async () => this.#note("default", no, await client.emit(tried, { no, fails })));
     });
-    some(chance.int(2, 5), (i) => {
+    some(chance.int(...emits), (i) => {
       at(moment(), () => void options.client.start(emitting(null), i, { key: `emits-${i}` }));
     });
     some(chance.int(0, 2), () => {
@@ -94,7 +113,8 @@ export class EventWorkload implements Workload {
 
   async check(history: History, effects: EffectLog): Promise<void> {
     checkGathered(history);
-    checkWindows(history, "timed", 1000);
+    checkWindows(history, "timed", this.#everyMs);
+    checkWindows(history, "timed", this.#everyMs, "sister");
     const runs = runsByEvent(history);
     for (const [name, found] of runs) {
       if (found.length > 1) history.broken("S10", found[1]!.id, `${name} has ${found.length} runs`);
@@ -109,20 +129,21 @@ export class EventWorkload implements Workload {
   }
 
   /** The same event from several processes, at about the same time. */
-  #emitByMany({ chance, swarm, clients, at }: DriveOptions, i: number): void {
+  #emitByMany({ chance, swarm, clients, sister, at }: DriveOptions, i: number): void {
     const payload = { kind: chance.one(["a", "b"] as const), no: `e${i}` };
     const options = chance.happens(0.5) ? { id: `id-${i}` } : {};
     const about = chance.between(0, swarm.faultsForMs);
     for (const client of clients) {
       if (!chance.happens(0.8)) continue;
       const ms = about + chance.between(0, swarm.weather.timeoutMs);
-      at(ms, async () => this.#note(payload.no, await client.emit(happened, payload, options)));
+      at(ms, async () => this.#note("default", payload.no, await client.emit(happened, payload, options)));
     }
+    if (sister) at(about, async () => this.#note("sister", payload.no, await sister.emit(happened, payload, options)));
   }
 
-  #note(no: string, emitted: Awaited<ReturnType<DriveOptions["client"]["emit"]>>): void {
+  #note(env: string, no: string, emitted: Awaited<ReturnType<DriveOptions["client"]["emit"]>>): void {
     for (const { program, runId } of emitted?.runs ?? []) {
-      const name = `${program} ${no}`;
+      const name = `${env} ${program} ${no}`;
       if (runId !== null) this.#told.set(name, new Set(this.#told.get(name)).add(runId));
     }
   }
@@ -142,15 +163,15 @@ function emitting(place: Place | null) {
   });
 }
 
-/** By `program no`, and by `program window`: whatever names what has started it. */
+/** By `env program no`, and by `env program window`: whatever names what has started it. */
 function runsByEvent(history: History): Map<string, ModelRun[]> {
   const { decode } = codecs();
   const runs = new Map<string, ModelRun[]>();
-  for (const run of history.runs.values()) {
-    const input = decode(run.journal[0]!.payload!) as { no?: string | number; window?: string } | number;
-    const named = typeof input === "object" && run.program !== "gathered";
-    const name = named ? (input.no ?? input.window) : undefined;
-    if (name !== undefined) runs.set(`${run.program} ${name}`, [...(runs.get(`${run.program} ${name}`) ?? []), run]);
+  for (const run of history.everyRun) {
+    if (!NAMED.includes(run.program)) continue;
+    const input = decode(run.journal[0]!.payload!) as { no?: string | number; window?: string };
+    const name = `${run.env} ${run.program} ${input.no ?? input.window}`;
+    runs.set(name, [...(runs.get(name) ?? []), run]);
   }
   return runs;
 }
@@ -158,16 +179,16 @@ function runsByEvent(history: History): Map<string, ModelRun[]> {
 /** What a transaction emitted has its run exactly when the transaction's result is recorded. */
 function checkTransactions(history: History, effects: EffectLog, runs: ReadonlyMap<string, readonly ModelRun[]>): void {
   const { decode } = codecs();
-  const transactions = effects.records.filter(({ kind }) => kind === "transaction");
+  const emitters = history.everyRun.filter(({ program }) => program === "emitting");
+  const ids = new Set(emitters.map(({ id }) => id));
+  const transactions = effects.records.filter(({ kind, runId }) => kind === "transaction" && ids.has(runId));
   const keyOf = new Map(transactions.map(({ result, idempotencyKey }) => [result, idempotencyKey]));
-  const ended = [...history.runs.values()].flatMap(({ journal }) =>
-    journal.filter(({ kind }) => kind === "transaction"),
-  );
+  const ended = emitters.flatMap(({ journal }) => journal.filter(({ kind }) => kind === "transaction"));
   const recorded = new Set(ended.map(({ payload }) => keyOf.get(decode(payload!) as string)));
-  const emitted = [...runs.keys()].filter((name) => name.startsWith("seen "));
+  const emitted = [...runs.keys()].filter((name) => name.startsWith("default seen "));
   for (const key of new Set(keyOf.values())) {
     // By whichever attempt.
-    const there = emitted.filter((name) => name.startsWith(`seen ${key} `)).length;
+    const there = emitted.filter((name) => name.startsWith(`default seen ${key} `)).length;
     // A failover may have lost who was declared, until they say it again.
     const most = recorded.has(key) ? 1 : 0;
     const least = history.disturbedAt >= 0 ? 0 : most;

@@ -57,7 +57,7 @@ export class SagaWorkload implements Workload {
   }
 
   async check(history: History): Promise<void> {
-    for (const run of history.runs.values()) checkTrip(history, run);
+    for (const run of history.runs.values()) if (run.program === "trip") checkTrip(history, run);
   }
 }
 

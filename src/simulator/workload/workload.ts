@@ -38,6 +38,10 @@ export interface DriveOptions {
   readonly client: Client;
   /** It, and others besides: processes of their own that do the same things at the same time. */
   readonly clients: readonly Client[];
+  /** In an env of its own, where a node has the same programs. */
+  readonly sister: Client | null;
+  /** The names of the cluster's nodes. */
+  readonly nodes: readonly string[];
   readonly chance: Chance;
   readonly swarm: Swarm;
   /** Calls back at a moment of virtual time. */
@@ -58,7 +62,11 @@ export interface Workload {
   /** Everything is healed: brings a run that still waits closer to its end. Called again and again. */
   urge(options: DriveOptions, run: ModelRun): void;
   /** Whether this run may wait for ever. */
-  mayWait(run: ModelRun): boolean;
+  mayWait(run: ModelRun, history: History): boolean;
+  /** Whether it is not among the `runIds` of a driver, which cancels, pauses and retries any of them. Not given: all are. */
+  isLeftAlone?(run: ModelRun): boolean;
+  /** Whether the steps of this run make attempts that the effect log knows. Not given: all do. */
+  makesAttempts?(run: ModelRun): boolean;
   /** Called at the end: checks what only this workload knows. Violations are reported to the history. */
   check(history: History, effects: EffectLog): Promise<void>;
 }
