@@ -1,6 +1,6 @@
 // What the parts of a client need, for one call of the command line.
 
-import { GraphRuns } from "../client/graph-runs.js";
+import { GraphRuns } from "../client/graph/graph-runs.js";
 import { Runs } from "../client/runs.js";
 import { codecs } from "../kernel/codec/codecs.js";
 import { withDefaults } from "../kernel/setting/setting-options.js";

@@ -2,17 +2,15 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import { envName, nodeName } from "../kernel/name.js";
-import { PACKAGE_VERSION } from "../kernel/package-version.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
-import type { Call, Report } from "./command.js";
-import { COMMAND_NAMES, loadCommand } from "./commands.js";
+import type { Call, CommonValues, Report } from "./command.js";
+import { COMMAND_NAMES } from "./commands.js";
 import { connect } from "./connect.js";
-import { CommandMisused } from "./error.js";
-import { commandHelp, overallHelp } from "./help.js";
-import { textOption } from "./options.js";
-import { findCommand, type Read, readArguments } from "./read-arguments.js";
+import { CommandMisused, NotConfirmed } from "./error.js";
+import { type HelpText, type Read, readCommandLine } from "./read-command-line.js";
 import { paintFor } from "./text/paint.js";
+import { NO_PROGRESS, progressOf } from "./text/progress.js";
 import { type Terminal, widthOf } from "./text/terminal.js";
 import { jsonLine, visible, withoutPasswords } from "./text/visible.js";
 
@@ -26,19 +24,19 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
 }
 
 async function carryOut(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {
-  const found = findCommand(words);
-  if (found === null) return withoutCommand(words, terminal);
-  const read = readArguments(await loadCommand(found.name), found.rest);
-  if (read.values["help"]) {
-    terminal.write(commandHelp(read.command));
+  if (words[0] === "complete" && words[1] === "--") {
+    const { completeWords } = await import("./complete-words.js");
+    await completeWords(words.slice(2), terminal, world);
     return EXIT.ok;
   }
+  const read = await readCommandLine(words, widthOf(terminal));
+  if (!("command" in read)) return printed(read, words.includes("--json"), terminal);
   const { call, close } = openCall(read, terminal, world);
   try {
     if (read.values["watch"]) await watch(() => read.command.run(call), terminal, world);
     else {
       const { text, json } = await read.command.run(call);
-      terminal.write(read.values["json"] ? `${jsonLine({ ok: true, ...json })}\n` : text);
+      terminal.write(call.values.json ? `${jsonLine({ ok: true, ...json })}\n` : text);
     }
     return EXIT.ok;
   } finally {
@@ -46,29 +44,16 @@ async function carryOut(words: readonly string[], terminal: Terminal, world: Wor
   }
 }
 
-async function withoutCommand(words: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  if (words.includes("--version")) {
-    terminal.write(
-      words.includes("--json") ? `${jsonLine({ ok: true, version: PACKAGE_VERSION })}\n` : `${PACKAGE_VERSION}\n`,
-    );
-    return EXIT.ok;
-  }
-  if (words.includes("--help") || words.includes("-h")) {
-    terminal.write(await help());
-    return EXIT.ok;
-  }
-  if (words.length > 0) throw new CommandMisused("A command is missing");
-  terminal.writeError(await help());
-  return EXIT.usage;
-}
-
-async function help(): Promise<string> {
-  return overallHelp(await Promise.all(COMMAND_NAMES.map(loadCommand)));
+function printed({ is, text, asked }: HelpText, json: boolean, terminal: Terminal): ExitCode {
+  if (is === "version" && json) terminal.write(`${jsonLine({ ok: true, version: text.trim() })}\n`);
+  else if (asked) terminal.write(text);
+  else terminal.writeError(text);
+  return asked ? EXIT.ok : EXIT.usage;
 }
 
 function openCall(read: Read, terminal: Terminal, world: World): { call: Call; close: () => Promise<void> } {
-  const { values } = read;
-  const database = { url: textOption(values, "url"), schema: textOption(values, "schema") ?? "holdfast", terminal };
+  const values: Call["values"] = read.values;
+  const database = { url: values.url, schema: values.schema ?? "holdfast", terminal };
   let opening: ReturnType<typeof connect> | null = null;
   const call: Call = {
     arguments: read.arguments,
@@ -80,7 +65,8 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
     paint: paintFor(terminal),
     terminal,
     actor: actorOf(terminal),
-    progress: (line) => (values["json"] ? undefined : terminal.writeError(`${line}\n`)),
+    progress: (what) => (values.json ? NO_PROGRESS : progressOf(what, terminal, world)),
+    confirm: (question) => (read.values["yes"] ? Promise.resolve() : confirmed(question, values.json, terminal)),
     store() {
       opening ??= connect(database);
       return opening;
@@ -93,9 +79,14 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
   return { call, close };
 }
 
-function envOf(values: Read["values"], { env }: Terminal): string {
-  const given = textOption(values, "env");
-  if (given !== undefined) return envName(given, "--env");
+/** Nothing waits for a person who is not there. */
+async function confirmed(question: string, json: boolean | undefined, { ask }: Terminal): Promise<void> {
+  if (!ask || json) throw new CommandMisused(`${question} Nothing was done: add --yes where no person can answer`);
+  if ((await ask(question)) !== true) throw new NotConfirmed("Nothing was done.");
+}
+
+function envOf(values: CommonValues, { env }: Terminal): string {
+  if (values.env !== undefined) return envName(values.env, "--env");
   return envName(env["HOLDFAST_ENV"] || "default", "HOLDFAST_ENV");
 }
 

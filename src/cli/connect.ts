@@ -2,6 +2,7 @@
 
 import type { Duration } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
+import type { World } from "../kernel/world.js";
 import {
   type PostgresStore,
   postgres,
@@ -10,6 +11,7 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from "../store/postgres/index.js";
+import { throwAwaySchema } from "../store/postgres/throw-away-schema.js";
 import { type DatabaseAddress, databaseAddress, hostOf } from "./database-address.js";
 import { CommandMisused, DatabaseUnreachable } from "./error.js";
 import type { Terminal } from "./text/terminal.js";
@@ -48,6 +50,39 @@ export async function connectToMigrate(options: DatabaseOptions): Promise<Postgr
     retryFor: RETRY_FOR,
     logger: false,
   });
+}
+
+export interface ThrowAway {
+  readonly stores: readonly [PostgresStore, PostgresStore];
+  /** Drops the schema and closes the stores; may be repeated. */
+  drop(): Promise<void>;
+}
+
+/** Two stores over a new schema of this database, for a measurement. */
+export async function openThrowAway({ url, terminal }: DatabaseOptions, world: World): Promise<ThrowAway> {
+  const address = await databaseAddress(url, terminal);
+  const schema = await throwAwaySchema(address.url, world).catch((cause: Error) => {
+    throw whyNot(address, new DatabaseUnreachable(cause.message, { cause }));
+  });
+  const open = () => postgres(address.url, { schema: schema.name, retryFor: RETRY_FOR, logger: false });
+  const stores = [open(), open()] as const;
+  const drop = async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await schema.drop();
+  };
+  try {
+    await stores[0].migrate();
+  } catch (error) {
+    await drop();
+    throw isForbidden(error)
+      ? new CommandMisused("the role must be allowed to create schemas in this database")
+      : error;
+  }
+  return { stores, drop };
+}
+
+function isForbidden(error: unknown): boolean {
+  return isAway(error) && (error.cause as { code?: unknown } | undefined)?.code === "42501";
 }
 
 interface Reached {

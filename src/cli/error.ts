@@ -8,6 +8,11 @@ export class CommandMisused extends HoldfastError {
   readonly code = "COMMAND_MISUSED";
 }
 
+/** The person who was asked did not agree; nothing was done. */
+export class NotConfirmed extends HoldfastError {
+  readonly code = "NOT_CONFIRMED";
+}
+
 export class DatabaseNotSet extends HoldfastError {
   readonly code = "DATABASE_NOT_SET";
 

@@ -11,6 +11,12 @@ function readKeys(onKey: (key: string) => void): () => void {
   return () => void process.stdin.off("data", hear).pause().setRawMode(false);
 }
 
+async function ask(message: string): Promise<boolean | null> {
+  const { confirm } = await import("./library/prompt.js");
+  const answer = await confirm({ message, initialValue: false, output: process.stderr });
+  return typeof answer === "boolean" ? answer : null;
+}
+
 const terminal: Terminal = {
   write: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
@@ -25,7 +31,10 @@ const terminal: Terminal = {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => controller.abort());
     return controller.signal;
   },
+  pipes: { stdin: process.stdin, stdout: process.stdout },
   ...(process.stdin.isTTY && { keys: readKeys }),
+  ...(process.stderr.isTTY && { errors: process.stderr }),
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
 // `holdfast runs | head` closes our output early, which is not an error.

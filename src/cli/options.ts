@@ -1,12 +1,12 @@
 // The options common to all commands, and parsers for option values.
 
 import { type Attribute, type Attributes, attributesOf } from "../kernel/run/attribute.js";
-import { RUN_STATES, type RunState } from "../kernel/run/run-state.js";
-import type { Call, CommandOption } from "./command.js";
+import type { RunState } from "../kernel/run/run-state.js";
+import type { CommandOption, CommonValues } from "./command.js";
 import { CommandMisused } from "./error.js";
 import type { Paint } from "./text/paint.js";
 
-export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
+export const COMMON_OPTIONS = {
   url: { type: "string", value: "URL", description: "the database; default: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
   schema: { type: "string", value: "NAME", description: "the schema that holds the tables; default: holdfast" },
   env: {
@@ -15,34 +15,33 @@ export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
     description: "the isolated namespace in that schema; default: HOLDFAST_ENV, then default",
   },
   json: { type: "boolean", description: "print one JSON document, on the last line" },
-  help: { type: "boolean", short: "h", description: "this text" },
-};
+} satisfies Record<keyof CommonValues, CommandOption>;
 
-export const WATCH_OPTION: CommandOption = { type: "boolean", description: "repeat every second, until ctrl-c" };
+export const WATCH_OPTION = { type: "boolean", description: "repeat every second, until ctrl-c" } as const;
 
-export const LIMIT_OPTION: CommandOption = {
-  type: "string",
-  value: "N",
-  description: "at most N runs, up to 1000; default: 20",
-};
+export const YES_OPTION = { type: "boolean", description: "do not ask; needed where no person can answer" } as const;
+
+export const PROGRAM_OPTION = { type: "string", value: "NAME", description: "only runs of this program" } as const;
+
 const DEFAULT_LIMIT = 20;
 const LARGEST_LIMIT = 1000;
 
-type Values = Call["values"];
+export const LIMIT_OPTION = {
+  type: "string",
+  value: "N",
+  description: `at most N, up to ${LARGEST_LIMIT}; default: ${DEFAULT_LIMIT}`,
+  parse: (text: string): number => wholeNumber("limit", text, { from: 1, to: LARGEST_LIMIT }),
+} as const;
 
-export function textOption(values: Values, name: string): string | undefined {
-  const value = values[name];
-  return typeof value === "string" ? value : undefined;
+export function limitOf({ limit = DEFAULT_LIMIT }: { readonly limit: number | undefined }): number {
+  return limit;
 }
 
-export function limitOption(values: Values): number {
-  const text = textOption(values, "limit");
-  if (text === undefined) return DEFAULT_LIMIT;
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > LARGEST_LIMIT) {
-    throw new CommandMisused(`--limit must be a whole number from 1 to ${LARGEST_LIMIT}, not ${JSON.stringify(text)}`);
-  }
-  return limit;
+/** The value of `--name`; digits only. */
+export function wholeNumber(name: string, text: string, { from, to }: { from: number; to: number }): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (number >= from && number <= to) return number;
+  throw new CommandMisused(`--${name} must be a whole number from ${from} to ${to}, not ${JSON.stringify(text)}`);
 }
 
 /** Printed below a list that was cut off at the limit. */
@@ -66,47 +65,59 @@ export function parseFields(text: string, what: string, example: string): object
 }
 
 /** State fields of a graph, from `--state '{"topic":"tea"}'`. */
-export function stateOption({ values }: Call): object | undefined {
-  const json = textOption(values, "state");
-  return json === undefined ? undefined : parseFields(json, "--state", `'{"topic":"tea"}'`);
-}
+export const FIELDS_OPTION = {
+  type: "string",
+  value: "JSON",
+  description: "state fields to override",
+  parse: (text: string): object => parseFields(text, "--state", `'{"topic":"tea"}'`),
+} as const;
 
-/** The first argument of a command with verbs; undefined if it is omitted. */
+/** The first argument of a command with verbs; undefined if it is omitted. Only the list is watched. */
 export function verbOf<V extends string>(
-  { arguments: [word] }: Call,
+  { arguments: [word], values }: { arguments: readonly string[]; values: { readonly watch?: unknown } },
   command: string,
   verbs: readonly V[],
 ): V | undefined {
   const verb = verbs.find((known) => known === word);
   if (verb === undefined && word !== undefined)
     throw new CommandMisused(`unknown verb ${JSON.stringify(word)} of ${command}; the verbs are ${verbs.join(", ")}`);
+  if (verb !== undefined && values.watch) throw new CommandMisused(`--watch repeats a list, not ${command} ${verb}`);
   return verb;
 }
 
 /** `region=eu,cents=300`: a number or a boolean where it reads as one, a text otherwise or in quotes. */
-export function attributesOption(values: Values): Attributes | undefined {
-  const text = textOption(values, "attribute");
-  if (text === undefined) return undefined;
-  const pairs = text.split(",").map((pair) => {
-    const [, name, value] = /^([^=]+)=(.+)$/.exec(pair.trim()) ?? [];
-    if (name === undefined || value === undefined)
-      throw new CommandMisused(`--attribute must be like region=eu,cents=300, not ${JSON.stringify(pair)}`);
-    return [name, scalarOf(value)] as const;
-  });
-  return attributesOf(Object.fromEntries(pairs), "--attribute");
-}
+export const ATTRIBUTES_OPTION = {
+  type: "string",
+  value: "A=V",
+  description: "search attributes, separated by commas",
+  parse: (text: string): Attributes => {
+    const pairs = text.split(",").map((pair) => {
+      const [, name, value] = /^([^=]+)=(.+)$/.exec(pair.trim()) ?? [];
+      if (name === undefined || value === undefined)
+        throw new CommandMisused(`--attribute must be like region=eu,cents=300, not ${JSON.stringify(pair)}`);
+      return [name, scalarOf(value)] as const;
+    });
+    return attributesOf(Object.fromEntries(pairs), "--attribute");
+  },
+} as const;
 
 function scalarOf(text: string): Attribute {
   if (!/^(true|false|-?\d+(\.\d+)?|".*")$/.test(text)) return text;
   return parseJson(text, "--attribute", "region=eu") as Attribute;
 }
 
-/** One state, or several separated by commas. */
-export function statesOption(values: Values): readonly RunState[] | undefined {
-  const text = textOption(values, "state");
-  return text?.split(",").map((name) => {
-    const state = RUN_STATES.find((known) => known === name.trim());
-    if (state) return state;
-    throw new CommandMisused(`--state ${JSON.stringify(name)} is not a state; the states are ${RUN_STATES.join(", ")}`);
-  });
+/** One of these states, or several separated by commas. */
+export function statesOption<S extends RunState>(states: readonly S[]) {
+  return {
+    type: "string",
+    value: "S",
+    description: `only in this state, or in several separated by commas: ${states.join(", ")}`,
+    choices: states,
+    parse: (text: string): readonly S[] =>
+      text.split(",").map((name) => {
+        const state = states.find((known) => known === name.trim());
+        if (state) return state;
+        throw new CommandMisused(`--state ${JSON.stringify(name)} is not one of ${states.join(", ")}`);
+      }),
+  } as const;
 }

@@ -7,13 +7,32 @@ import type { RunRecord } from "../store/contract/run/runs.js";
 import { NO_REASONS, type RunReasons, waitOf, workOf } from "./run-reasons.js";
 import { span, timeAgo } from "./text/time-ago.js";
 
+/** The part of a run that its description is made from. */
+export type Described = Pick<
+  RunRecord,
+  | "id"
+  | "group"
+  | "state"
+  | "availableAt"
+  | "wakeAt"
+  | "epoch"
+  | "owner"
+  | "leaseUntil"
+  | "failures"
+  | "crashes"
+  | "deferred"
+  | "misfit"
+  | "pending"
+  | "endedAt"
+>;
+
 /** What is known about the nodes that could hold a run. */
 export interface Surroundings {
   /** A node's name by its incarnation; the beginning of the incarnation if the node is not registered. */
   readonly holder: (incarnation: string) => string;
-  readonly lacksNode: (run: RunRecord) => boolean;
+  readonly lacksNode: (run: Described) => boolean;
   /** Builds of the live nodes that claim from the run's group. */
-  readonly builds: (run: RunRecord) => readonly string[];
+  readonly builds: (run: Described) => readonly string[];
   readonly reasons: RunReasons;
 }
 
@@ -32,19 +51,21 @@ export function needsNodes({ owner, state, deferred, misfit }: RunRecord): boole
   return owner !== null || misfit !== null || state === "waiting" || (deferred?.takenBy ?? null) !== null;
 }
 
-export function situation(run: RunRecord, around: Surroundings, now: number): string {
+export function situation(run: Described, around: Surroundings, now: number): string {
   return [doing(run, around, now), ...troubles(run)].filter((part) => part !== "").join(", ");
 }
 
-export function doing(run: RunRecord, around: Surroundings, now: number): string {
+export function doing(run: Described, around: Surroundings, now: number): string {
   const { holder, lacksNode, reasons } = around;
+  if (isExpired(run)) return `expired ${timeAgo(run.endedAt!, now)}: no node took it, asked for by ${run.deferred!.by}`;
   if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
   switch (run.state) {
     case "running":
+      // The step first: a narrow window cuts the end.
       return [
+        workOf(reasons.last.get(run.id) ?? [], now),
         `claim ${run.epoch} by ${run.owner === null ? "no node" : holder(run.owner)}`,
         lease(run, now),
-        workOf(reasons.last.get(run.id) ?? [], now),
       ]
         .filter((part) => part !== null)
         .join(", ");
@@ -73,26 +94,32 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
   }
 }
 
-function ready({ group }: RunRecord, { pausedQueues }: RunReasons): string {
+/** Deferred, and cancelled because no node took it in time. */
+function isExpired({ state, deferred, endedAt }: Described): boolean {
+  if (state !== "cancelled" || endedAt === null || (deferred?.expiresAt ?? null) === null) return false;
+  return deferred!.takenBy === null && endedAt >= deferred!.expiresAt!;
+}
+
+function ready({ group }: Described, { pausedQueues }: RunReasons): string {
   const by = pausedQueues.get(group.queue);
   return by === undefined ? "ready to be claimed" : `its queue ${group.queue} is paused by ${by}`;
 }
 
 /** Why no live node claims it. */
-function fitting(run: RunRecord, { builds }: Surroundings): string {
+function fitting(run: Described, { builds }: Surroundings): string {
   const { builds: tried, wanted } = run.misfit!;
   const live = builds(run);
   const node = wanted === null || tried.includes(wanted) ? "a node whose code fits" : `a node of build ${wanted}`;
   return `waits for ${node}; does not fit: ${tried.join(", ")}; live builds: ${live.join(", ") || "none"}`;
 }
 
-function lease({ leaseUntil }: RunRecord, now: number): string {
+function lease({ leaseUntil }: Described, now: number): string {
   if (leaseUntil === null) return "no lease";
   return leaseUntil > now ? `${span(leaseUntil - now)} of lease left` : `lease expired ${timeAgo(leaseUntil, now)}`;
 }
 
 /** A running claim counts as a crash until it has made progress. */
-export function troubles({ failures, crashes, state }: RunRecord): string[] {
+export function troubles({ failures, crashes, state }: Described): string[] {
   const earlier = state === "running" ? crashes - 1 : crashes;
   return [
     ...(failures > 0 ? [`${failures} failed ${failures === 1 ? "attempt" : "attempts"}`] : []),

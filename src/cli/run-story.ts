@@ -20,6 +20,8 @@ import { visible } from "./text/visible.js";
 
 export interface Story {
   readonly run: RunRecord;
+  /** Its dedupe key; null: none, or it is free again. */
+  readonly key: { readonly scope: string; readonly key: string } | null;
   readonly entries: readonly JournalEntry[];
   readonly waits: readonly PendingWait[];
   readonly unread: readonly Message[];
@@ -67,7 +69,7 @@ export function storyLines(story: Story, call: Call): string[] {
   ];
 }
 
-function factsOf({ run, around, known }: Story, now: number): Cell[][] {
+function factsOf({ run, key, around, known }: Story, now: number): Cell[][] {
   const { group, state, createdAt, endedAt, parentId, baseSeq, generation } = run;
   const where = [
     `queue ${group.queue}`,
@@ -79,6 +81,7 @@ function factsOf({ run, around, known }: Story, now: number): Cell[][] {
   return [
     ["Run", run.id],
     ["Program", `${group.program} (${where.join(", ")})`],
+    ...(key === null ? [] : [["Key", key.key]]),
     ["State", { text: activity === "" ? state : `${state}: ${activity}`, colour: STATE_COLOURS[state] }],
     ["Created", `${timeAgo(createdAt, now)}, ${isoTime(createdAt)}`],
     ...(endedAt === null
@@ -86,7 +89,7 @@ function factsOf({ run, around, known }: Story, now: number): Cell[][] {
       : [[state === "quarantined" ? "Since" : "Ended", `${timeAgo(endedAt, now)}, ${isoTime(endedAt)}`]]),
     ...(run.epoch === 0 ? [] : [["Claims", [String(run.epoch), ...troubles(run)].join(", ")]]),
     ...(parentId === null ? [] : [["Parent", parentId]]),
-    ...(run.deferred === null ? [] : [["Deferred", deferredText(run.deferred, around, now)]]),
+    ...(run.deferred === null ? [] : [["Deferred", deferredText(run, run.deferred, around, now)]]),
     ...recoveredCells(run, known),
     ...(baseSeq > 0 ? [["Generation", `${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
   ];
@@ -99,9 +102,15 @@ function recoveredCells({ recoveries }: RunRecord, known: readonly ClaimRecord[]
   return [["Reclaimed", `${times} from ${nameOf(holder)} ${reclaimedText(reclaimed, isoTime)}`]];
 }
 
-function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
-  const expiry = expiresAt === null ? "" : `, expires ${timeAgo(expiresAt, now)}`;
-  return `by ${by}, ${takenBy === null ? `not taken yet${expiry}` : `taken by ${around.holder(takenBy)}`}`;
+function deferredText(
+  { state }: RunRecord,
+  { by, expiresAt, takenBy }: Deferral,
+  around: Surroundings,
+  now: number,
+): string {
+  if (takenBy !== null) return `by ${by}, taken by ${around.holder(takenBy)}`;
+  if (isEnded(state)) return `by ${by}, not taken`;
+  return `by ${by}, not taken yet${expiresAt === null ? "" : `, expires ${timeAgo(expiresAt, now)}`}`;
 }
 
 /** With the day, unless all claims are from one day. */
@@ -155,7 +164,7 @@ interface TimelineOptions {
 const COLUMNS: readonly Column[] = [
   { title: "SEQ", align: "right" },
   { title: "TIME (UTC)" },
-  { title: "KIND" },
+  { title: "KIND", flexible: true },
   { title: "NAME", flexible: true },
   { title: "KEY", flexible: true },
   { title: "CLAIM", flexible: true },

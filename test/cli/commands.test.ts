@@ -1,7 +1,7 @@
 // Every command as people and scripts use it: the real program, a real database, runs in every state.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { scene } from "../store/scene.js";
+import { accept, claimFrom, commitOf, group, json, scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";
 import { type Seeded, seed } from "./seed.js";
 
@@ -30,7 +30,7 @@ describe("runs", () => {
       expect(line.length).toBeLessThanOrEqual(100);
       expect(line.slice(at - 2, at + 1)).toMatch(/^ {2}\S$/);
     }
-    expect(stdout).toMatch(/running +import .*claim 1 by node-a, \d+ s of lease left/);
+    expect(stdout).toMatch(/running +import .*after download, .*, claim 1 by node-a, /);
     expect(stdout).toMatch(/parked +approval .*waits for signal decision, wakes in 120 min\n/);
     expect(stdout).toMatch(/waiting +reminder .*due in 60 min/);
     expect(stdout).not.toContain("\x1b");
@@ -176,7 +176,10 @@ describe("signal and cancel", () => {
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
     expect(broken.code).toBe(2);
     expect(broken.stderr).toContain("not valid JSON");
-    expect(nameless).toMatchObject({ code: 2, stderr: "holdfast: NAME is missing\nSee holdfast signal --help.\n" });
+    expect(nameless).toMatchObject({
+      code: 2,
+      stderr: "holdfast: missing required argument 'NAME'\nSee holdfast signal --help.\n",
+    });
   });
 
   test("a waiting run is cancelled at once, a running one is asked to stop, an ended one is rejected", async () => {
@@ -206,9 +209,26 @@ describe("retry and dead retry", () => {
     expect(await also("dead", "resurrect")).toMatchObject({ code: 2 });
     const before = (await also("dead", "--count", "--json")).json as { dead: number; quarantined: number };
     expect(before.dead).toBeGreaterThan(0);
-    const opened = await run("dead", "retry", "--state", "dead", "--from-start", "--json");
+    const opened = await run("dead", "retry", "--state", "dead", "--from-start", "--yes", "--json");
     expect(opened.json).toMatchObject({ ok: true, retried: before.dead });
     const after = (await also("dead", "--count", "--json")).json;
     expect(after).toMatchObject({ dead: 0, quarantined: before.quarantined });
+  });
+});
+
+describe("backfill", () => {
+  test("starts one run for each interval; the same call again starts none and shows the progress", async () => {
+    const range = ["--from", "2026-01-01", "--to", "2026-01-04", "--every", "1d"];
+    const week = ["backfill", "etl", "--name", "week", ...range, "--input", '{"table":"orders"}'];
+    expect((await also(...week, "--concurrency", "2")).stdout).toMatch(/^0 of 3 runs have ended: 1 held, 2 waiting\n$/);
+    const [claim] = await claimFrom(store, group("etl", { env: "default" }), { limit: 1 });
+    expect(JSON.parse(claim!.input.data)).toMatchObject({ table: "orders", to: "2026-01-02T00:00:00.000Z" });
+    await accept(store, commitOf(claim!, { kind: "fail", as: "failed", reason: json("no") }));
+    const again = await also(...week, "--concurrency", "2", "--json");
+    expect(again.json).toMatchObject({ ok: true, total: 3, ended: 1, troubled: [{ runId: claim!.runId }] });
+    expect(await also("backfill", "etl", "--name", "week")).toMatchObject({ code: 2 });
+    expect(await also("backfill", "etl", "--name", "x", ...range.slice(0, 4), "--every", "0s")).toMatchObject({
+      code: 2,
+    });
   });
 });

@@ -2,6 +2,8 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
+import { createNode } from "../../src/node/create-node.js";
+import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
 import { typed } from "./holdfast.js";
 import { type Seeded, seed } from "./seed.js";
@@ -21,6 +23,8 @@ test("start starts a run by name, once under a key, with attributes", async () =
   expect(first.json).toMatchObject({ ok: true, program: "order" });
   expect(again.json.runId).toBe(first.json.runId);
   expect((await store.runs.get(first.json.runId))?.attributes).toEqual({ region: "eu", cents: 300 });
+  expect((await say("show", first.json.runId)).stdout).toMatch(/Key +o-1\n/);
+  expect((await say("show", first.json.runId, "--json")).json.run.key).toBe("o-1");
   const found = await say("runs", "--attribute", "cents=300", "--json");
   expect(found.json.runs.map(({ id }: { id: string }) => id)).toEqual([first.json.runId]);
   expect((await say("runs", "--key", "o-", "--since", "1h", "--json")).json.runs).toHaveLength(1);
@@ -74,4 +78,17 @@ test("an env without runs names those that have some", async () => {
   const { stdout } = await say("runs", "--env", "nowhere");
   expect(stdout).toContain("No runs in env nowhere.");
   expect(stdout).toContain("with runs: default");
+});
+
+test("a cancel of a run that has begun, while no live node has its program, says so", async () => {
+  const orphan = workflow("orphan", async (ctx) => ctx.sleep("long", "1h"));
+  const node = await createNode({ store, programs: [orphan], signals: false });
+  const run = await node.start(orphan);
+  while ((await run.status()).state !== "parked") await new Promise((resolve) => setTimeout(resolve, 10));
+  await node.stop();
+  const { json } = await say("cancel", run.id, "--json");
+  expect(json).toMatchObject({ outcome: "requested", acknowledged: false, noCapableNode: true });
+  expect((await say("cancel", run.id)).stdout).toContain("no live node has the program orphan");
+  await using _next = await createNode({ store, programs: [orphan], signals: false });
+  await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
 });

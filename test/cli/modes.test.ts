@@ -1,6 +1,7 @@
 // `holdfast mode`, `holdfast drain`, and how `nodes` and `show` print them.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemWorld } from "../../src/kernel/system-world.js";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
@@ -36,6 +37,28 @@ test("a deferred run shows the node that started it, and later the node that too
   expect((await run("show", handle.id)).stdout).toMatch(/Deferred +by host-1, taken by box/);
   const { json } = await run("show", handle.id, "--json");
   expect(json.run).toMatchObject({ deferred: { by: "host-1", takenBy: node.incarnation }, stack: "blue" });
+  const listed = await run("runs", "--deferred", "--json");
+  expect(listed.json.runs.map(({ id }: { id: string }) => id)).toEqual([handle.id]);
+});
+
+test("an expired deferred run is listed with its starter and the reason", async () => {
+  const group = { env: "default", stack: null, queue: "none", program: "none", version: null };
+  const late = {
+    id: systemWorld().id(),
+    group,
+    priority: 0,
+    delayMs: 0,
+    crashLimit: 5,
+    deferred: { by: "laptop", expiresInMs: 0 },
+  };
+  await store.runs.insert([{ ...late, input: { codec: "json", data: "null" } }]);
+  await store.runs.expireDeferred({ env: "default", limit: 10 });
+  expect((await run("runs", "--deferred", "--state", "cancelled")).stdout).toMatch(
+    /expired .*: no node took it, asked for by laptop/,
+  );
+  const { stdout } = await run("show", late.id);
+  expect(stdout).toMatch(/Deferred +by laptop, not taken\n/);
+  expect(stdout).toContain("DEFERRED_EXPIRED: No node took it in time.");
 });
 
 test("drain makes a node hand back its runs and claim no more, until it is resumed", async () => {

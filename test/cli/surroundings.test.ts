@@ -1,7 +1,9 @@
 // The surroundings of a command: unreachable databases, missing schemas, wrong usage, hostile text.
 
+import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { startEmbedded } from "../../src/embedded/index.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
@@ -105,7 +107,7 @@ describe("the command line", () => {
       expect(all.stdout).toContain(`\n  ${name} `);
     }
     expect(all.stdout).toContain("Exit codes: 0 ok, 1 failed");
-    expect(one.stdout).toMatch(/^Usage: holdfast runs \[options\]\n[\s\S]*--state S[\s\S]*--json/);
+    expect(one.stdout).toMatch(/^Usage: holdfast runs \[options\]\n[\s\S]*--state <S>[\s\S]*--json/);
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(nothing).toMatchObject({ code: 2, stdout: "", stderr: all.stdout });
   });
@@ -129,6 +131,50 @@ describe("the command line", () => {
       expect(stdout + stderr).not.toMatch(/s3cret|\n +at /);
     }
     expect(outcomes[6]!.json).toMatchObject({ ok: false, code: "COMMAND_MISUSED" });
+  });
+});
+
+describe("a shell", () => {
+  const words = async (...typedWords: string[]) =>
+    (await holdfast(["complete", "--", ...typedWords], { env })).stdout.split("\n").map((line) => line.split("\t")[0]);
+
+  test("gets a script for bash, zsh and fish, and completes commands, options, states, ids and names", async () => {
+    const scripts = await Promise.all(["bash", "zsh", "fish"].map((shell) => typed(["complete", shell])));
+    for (const { code, stdout } of scripts) expect([code, stdout.includes("holdfast complete --")]).toEqual([0, true]);
+    expect(await typed(["complete", "tcsh"])).toMatchObject({ code: 2 });
+    const { stdout: reply } = await promisify(execFile)("bash", [
+      "--norc",
+      "-c",
+      `holdfast() { printf 'approve\\tdecide\\n:4\\n'; }; ${scripts[0]!.stdout}
+       compopt() { :; }; COMP_WORDS=(holdfast appr); COMP_CWORD=1; __holdfast_complete; echo "\${COMPREPLY[@]}"`,
+    ]);
+    expect(reply).toBe("approve\n");
+    expect((await typed(["complete", "bash", "--json"])).json).toMatchObject({ ok: true, shell: "bash" });
+    const group = { env: "default", stack: null, queue: "mail", program: "mail", version: null };
+    const id = world.id();
+    const input = codecs().encode(null);
+    await store.runs.insert([{ id, group, priority: 0, delayMs: 0, crashLimit: 5, input }]);
+    const name = "$(touch here)";
+    const node = { incarnation: world.token(), identity: name, name, env: "default", stack: null, build: null };
+    await store.nodes.register(node);
+    await store.nodes.register({ ...node, incarnation: world.token(), identity: "node-a", name: "node-a" });
+    const [commands, options, states, ids, names, nodes, away] = await Promise.all([
+      words("ru"),
+      words("runs", "--st"),
+      words("runs", "--state", "qua"),
+      words("--schema", schema, "show", ""),
+      words("--schema", schema, "runs", "--program", ""),
+      words("--schema", schema, "drain", ""),
+      holdfast(["complete", "--", "show", ""], { env: { DATABASE_URL: "postgres://127.0.0.1:1/x" } }),
+    ]);
+    expect(commands).toContain("runs");
+    expect(options).toContain("--state");
+    expect(states).toContain("quarantined");
+    expect(ids).toContain(id);
+    expect(names).toContain("mail");
+    // A shell would execute it.
+    expect([nodes.includes("node-a"), nodes.join(" ").includes("touch")]).toEqual([true, false]);
+    expect(away).toMatchObject({ code: 0, stderr: "" });
   });
 });
 

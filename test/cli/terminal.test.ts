@@ -34,7 +34,7 @@ describe("on a terminal", () => {
     await seed(store, "default");
     const coloured = noting();
     expect(await runCommandLine(["runs", "--schema", schema], coloured.terminal, world)).toBe(0);
-    expect(coloured.written.join("")).toContain("\x1b[31mdead\x1b[0m");
+    expect(coloured.written.join("")).toContain("\x1b[31mdead\x1b[39m");
     const plain = noting({ env: { DATABASE_URL: url, NO_COLOR: "1" } });
     await runCommandLine(["runs", "--schema", schema], plain.terminal, world);
     expect(plain.written.join("")).not.toContain("\x1b");
@@ -50,6 +50,46 @@ describe("on a terminal", () => {
       expect(frame).toContain("node-a");
       expect(frame.endsWith("\x1b[J")).toBe(true);
     }
+  });
+
+  test("a list is watched, a verb is not", async () => {
+    for (const words of [["dead"], ["schedules"], ["subscriptions"], ["definitions"], ["instances"]]) {
+      const { terminal, written } = noting();
+      expect(await runCommandLine([...words, "--watch", "--schema", schema], terminal, world), words[0]).toBe(0);
+      expect(written).toHaveLength(2);
+    }
+    const { terminal, written } = noting();
+    expect(await runCommandLine(["dead", "retry", "--yes", "--watch", "--schema", schema], terminal, world)).toBe(2);
+    expect(written.join("")).toContain("--watch repeats a list");
+  });
+
+  test("many runs are changed only after a person has agreed to their number, or with --yes", async () => {
+    const asked: string[] = [];
+    const answering = (answer: boolean | null) => {
+      const ask = async (question: string) => {
+        asked.push(question);
+        return answer;
+      };
+      return noting({ ask });
+    };
+    const words = ["prune", "--older-than", "0s", "--state", "failed", "--schema", schema];
+    for (const answer of [false, null]) {
+      const { terminal, written } = answering(answer);
+      expect(await runCommandLine(words, terminal, world)).toBe(1);
+      expect(written.join("")).toBe("holdfast: Nothing was done.\n");
+    }
+    const absent = noting();
+    expect(await runCommandLine(words, absent.terminal, world)).toBe(2);
+    expect(absent.written.join("")).toContain("add --yes where no person can answer");
+    const inJson = answering(true);
+    expect(await runCommandLine([...words, "--json"], inJson.terminal, world)).toBe(2);
+    expect(asked).toEqual(Array(2).fill("Delete 1 run of env default (1 failed), with their journals?"));
+    const agreed = answering(true);
+    expect(await runCommandLine(words, agreed.terminal, world)).toBe(0);
+    expect(agreed.written.join("")).toBe("1 run deleted.\n");
+    const empty = noting();
+    expect(await runCommandLine(words, empty.terminal, world)).toBe(0);
+    expect(empty.written.join("")).toBe("0 runs deleted.\n");
   });
 
   test("an unexpected error is reported as a bug, with where it happened", async () => {

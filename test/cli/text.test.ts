@@ -1,35 +1,63 @@
 // The pure parts: tables, times, escapes, short ids, waits.
 
-import { describe, expect, test } from "vitest";
-import { COMMAND_NAMES, loadCommand } from "../../src/cli/commands.js";
+import { PassThrough } from "node:stream";
+import { describe, expect, test, vi } from "vitest";
+import { COMMAND_NAMES } from "../../src/cli/commands.js";
 import { hostOf } from "../../src/cli/database-address.js";
-import { overallHelp } from "../../src/cli/help.js";
+import { displayWidth } from "../../src/cli/library/text.js";
 import { pendingWaits } from "../../src/cli/pending-waits.js";
-import { nearest } from "../../src/cli/read-arguments.js";
+import { type HelpText, type Read, readCommandLine } from "../../src/cli/read-command-line.js";
+import { cutTo } from "../../src/cli/text/cut.js";
 import { paintFor } from "../../src/cli/text/paint.js";
 import { payloadJson, payloadLine } from "../../src/cli/text/payload-text.js";
+import { progressOf } from "../../src/cli/text/progress.js";
 import { shortIds } from "../../src/cli/text/short-id.js";
-import { cutToWidth, tableLines, textWidth } from "../../src/cli/text/table.js";
+import { tableLines } from "../../src/cli/text/table.js";
+import type { Terminal } from "../../src/cli/text/terminal.js";
 import { clockTime, timeAgo } from "../../src/cli/text/time-ago.js";
 import { jsonLine, visible, withoutPasswords } from "../../src/cli/text/visible.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
+import type { World } from "../../src/kernel/world.js";
 import type { JournalEntry } from "../../src/store/contract/journal/journal.js";
 
 const plain = paintFor({ isTTY: false, env: {} });
 const painted = paintFor({ isTTY: true, env: {} });
 const coder = codecs();
 
-test("the help fits a window, and a command that is mistyped is named", async () => {
-  const help = overallHelp(await Promise.all(COMMAND_NAMES.map(loadCommand)));
-  expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
-  expect(["rusn", "aprove", "shwo", "nodse", "retyr"].map((typed) => nearest(typed, COMMAND_NAMES))).toEqual([
-    "runs",
-    "approve",
-    "show",
-    "nodes",
-    "retry",
-  ]);
-  expect(["", "frob", "x".repeat(10_000)].map((typed) => nearest(typed, COMMAND_NAMES))).toEqual([null, null, null]);
+describe("the command line", () => {
+  test("has a help that fits the window, with every command in a group", async () => {
+    for (const width of [60, 80, 140]) {
+      const help = (await readCommandLine(["--help"], width)) as HelpText;
+      expect(help).toMatchObject({ is: "help", asked: true });
+      expect(Math.max(...help.text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(width);
+      for (const name of COMMAND_NAMES) expect(help.text).toMatch(new RegExp(`^  ${name} `, "m"));
+    }
+    for (const name of COMMAND_NAMES) {
+      const help = (await readCommandLine([name, "--help"], 80)) as HelpText;
+      expect(help.text).toMatch(/^Usage: holdfast \w+ .*\n\n[\s\S]*--json/);
+    }
+  });
+
+  test("suggests the command or the option that was meant", async () => {
+    const refused = (words: string[]) => readCommandLine(words, 80).catch((error: Error) => error.message);
+    expect(await Promise.all(["rusn", "aprove", "shwo", "nodse", "retyr"].map((word) => refused([word])))).toEqual(
+      ["runs", "approve", "show", "nodes", "retry"].map((name) => expect.stringContaining(`did you mean ${name}?`)),
+    );
+    expect(await refused(["runs", "--limt", "3"])).toBe("unknown option '--limt'; did you mean --limit?");
+    expect(await refused(["x".repeat(10_000)])).not.toContain("did you mean");
+  });
+
+  test("takes common options before the command and after it, and gives options their types", async () => {
+    const words = ["--env", "test", "prune", "--older-than", "7d", "--json", "--state", "failed,dead", "--dry-run"];
+    const { command, values } = (await readCommandLine(words, 80)) as Read;
+    expect(command.name).toBe("prune");
+    expect(values).toMatchObject({ env: "test", json: true, "older-than": "7d", state: ["failed", "dead"] });
+    expect(values).toMatchObject({ "dry-run": true, yes: undefined });
+    const limited = (await readCommandLine(["runs", "--limit", "7"], 80)) as Read;
+    expect(limited.values["limit"]).toBe(7);
+    const dashed = (await readCommandLine(["signal", "r", "n", "--", "-5"], 80)) as Read;
+    expect(dashed.arguments).toEqual(["r", "n", "-5"]);
+  });
 });
 
 test("the plan of an approval is shown with what is asked", () => {
@@ -55,14 +83,38 @@ describe("a table", () => {
       [{ text: "ab", colour: "red" as const }, "100", "y"],
     ];
     expect(tableLines({ columns, rows }, 100, plain)).toEqual(["A       N  TEXT", "名前    1  x", "ab    100  y"]);
-    expect(tableLines({ columns, rows }, 100, painted)[2]).toBe("\x1b[31mab\x1b[0m    100  y");
+    expect(tableLines({ columns, rows }, 100, painted)[2]).toBe("\x1b[31mab\x1b[39m    100  y");
   });
 
   test("cuts only flexible columns, and marks the cut", () => {
     const rows = [["fixed", "1", "a text that is far too long for this table"]];
     const [, line] = tableLines({ columns, rows }, 30, plain);
-    expect(line).toBe("fixed  1  a text that is far…");
+    expect(line).toBe("fixed  1  a text that is far …");
     expect(line!.length).toBeLessThanOrEqual(30);
+  });
+
+  test("of any width fits the window: the last columns go, then the first is cut", () => {
+    const wide = { columns: [{ title: "RUN" }, { title: "NAME", flexible: true }, { title: "SEEN" }, { title: "ID" }] };
+    const rows = [["01a1e1cc-6632", "名前名前名前 🚀 e\u0301", "3 s ago", "01b0def5"]];
+    for (const width of [8, 20, 30, 40, 60]) {
+      const lines = tableLines({ ...wide, rows }, width, plain);
+      for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
+    }
+    expect(tableLines({ ...wide, rows }, 42, plain)[0]).toBe("RUN            NAME               SEEN");
+  });
+
+  test("keeps a column that stays, and cuts the others further", () => {
+    const columns = [
+      { title: "RUN" },
+      { title: "STATE", stays: true },
+      { title: "NAME", flexible: true },
+      { title: "ID" },
+    ];
+    const rows = [["01a1e1cc-6632", "completed", "a rather long name", "01b0def5"]];
+    const lines = tableLines({ columns, rows }, 38, plain);
+    expect(lines[0]).toBe("RUN            STATE      NAME");
+    expect(lines[1]).toBe("01a1e1cc-6632  completed  a rather lo…");
+    for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(38);
   });
 
   test("leaves out columns without content and keeps rows on one line", () => {
@@ -71,9 +123,49 @@ describe("a table", () => {
 });
 
 test("widths count columns, not characters", () => {
-  expect([textWidth("abc"), textWidth("名前"), textWidth("e\u0301"), textWidth("🚀")]).toEqual([3, 4, 1, 2]);
-  expect(cutToWidth("名前名前", 5)).toBe("名前…");
-  expect(cutToWidth("short", 5)).toBe("short");
+  expect([displayWidth("abc"), displayWidth("名前"), displayWidth("e\u0301"), displayWidth("🚀")]).toEqual([
+    3, 4, 1, 2,
+  ]);
+  expect(cutTo("名前名前", 5)).toBe("名前…");
+  expect(cutTo("short", 5)).toBe("short");
+});
+
+describe("progress", () => {
+  /** A second passes with every look at the clock. */
+  const hasty = () => {
+    let now = 0;
+    return { monotonicNow: () => (now += 600) } as unknown as World;
+  };
+
+  test("without a terminal is a line now and then, with the total where it is known", () => {
+    const lines: string[] = [];
+    const terminal = { isTTY: false, writeError: (text: string) => void lines.push(text) } as unknown as Terminal;
+    const progress = progressOf("runs deleted", terminal, hasty());
+    for (const done of [1_000, 2_000, 3_000, 4_000]) progress.at(done, 5_000);
+    progress.at(4_500);
+    progress.end();
+    expect(lines[0]).toBe("2000 of 5000 runs deleted so far\n");
+    expect(lines.length).toBeLessThan(5);
+    expect(lines.every((line) => line.endsWith("runs deleted so far\n"))).toBe(true);
+  });
+
+  test("on a terminal is a bar that is removed at the end", async () => {
+    const output = new PassThrough();
+    const stream = Object.assign(output, { isTTY: true, columns: 80, cursorTo() {}, clearLine() {}, moveCursor() {} });
+    let drawn = "";
+    stream.on("data", (part: Buffer) => (drawn += part.toString()));
+    const terminal = { isTTY: true, errors: stream, writeError() {} } as unknown as Terminal;
+    const progress = progressOf("runs deleted", terminal, hasty());
+    progress.at(1, 4);
+    progress.at(2, 4);
+    await vi.waitFor(() => expect(drawn).toContain("━"));
+    progress.at(4, 4);
+    progress.end();
+    expect(drawn).toMatch(/of 4 runs deleted/);
+    const length = drawn.length;
+    progress.end();
+    expect(drawn.length - length).toBeLessThan(50);
+  });
 });
 
 test("times are relative, in the largest unit of which there are two", () => {

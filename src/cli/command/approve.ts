@@ -3,46 +3,49 @@
 import { RunEnded, RunHandle } from "../../client/run-handle.js";
 import { codecs } from "../../kernel/codec/codecs.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused, NothingToDecide } from "../error.js";
 import { findRun } from "../find-run.js";
 import { type OpenApproval, openApprovals } from "../open-approvals.js";
-import { parseJson, textOption } from "../options.js";
+import { parseJson } from "../options.js";
 import { visible } from "../text/visible.js";
 
-export const approve: Command = {
+const OPTIONS = {
+  deny: { type: "boolean", description: "decide `denied` instead of `approved`" },
+  choice: { type: "string", value: "C", description: "the choice, if the approval has choices of its own" },
+  name: { type: "string", value: "N", description: "the approval, if the run asks for several" },
+  note: { type: "string", value: "TEXT", description: "recorded with the decision" },
+  data: { type: "string", value: "JSON", description: "structured data with the choice: `decision.data`" },
+} as const satisfies Options;
+
+export const approve = defineCommand({
   name: "approve",
   takes: ["RUN"],
   summary: "decide an approval that a run asks for",
   details:
     "Only the first decision counts; a later one fails and names who was first. `holdfast show RUN` shows the question.",
-  options: {
-    deny: { type: "boolean", description: "decide `denied` instead of `approved`" },
-    choice: { type: "string", value: "C", description: "the choice, if the approval has choices of its own" },
-    name: { type: "string", value: "N", description: "the approval, if the run asks for several" },
-    note: { type: "string", value: "TEXT", description: "recorded with the decision" },
-    data: { type: "string", value: "JSON", description: "structured data with the choice: `decision.data`" },
-  },
+  options: OPTIONS,
   run: decide,
-};
+});
 
-async function decide(call: Call): Promise<Report> {
+async function decide(call: Call<typeof OPTIONS>): Promise<Report> {
   const { values, world, actor } = call;
-  if (values["deny"] && values["choice"] !== undefined)
-    throw new CommandMisused("--deny and --choice cannot be combined");
+  if (values.deny && values.choice !== undefined) throw new CommandMisused("--deny and --choice cannot be combined");
   const store = await call.store();
   const run = await findRun(call, call.arguments[0]!);
   if (isEnded(run.state)) throw new RunEnded(run.id, run.state);
   const { entries } = (await store.journal.read(run.id)) ?? { entries: [] };
-  const { name, nth, choices, hash } = theOne(run.id, openApprovals(entries), textOption(values, "name"));
-  const choice = textOption(values, "choice") ?? (values["deny"] ? "denied" : "approved");
+  const { name, nth, choices, hash } = theOne(run.id, openApprovals(entries), values.name);
+  // A question that only asks for data has one choice.
+  const only = choices.length === 1 && !values.deny ? choices[0] : undefined;
+  const choice = values.choice ?? only ?? (values.deny ? "denied" : "approved");
   if (!choices.includes(choice)) {
     throw new CommandMisused(
       `${JSON.stringify(choice)} is not a choice of ${name}; pass --choice ${choices.join(" or ")}`,
     );
   }
-  const note = textOption(values, "note");
-  const given = textOption(values, "data");
+  const note = call.values.note;
+  const given = call.values.data;
   const data = given === undefined ? undefined : parseJson(given, "--data", `'{"like": "this"}'`);
   const handle = new RunHandle(run.id, store, codecs(), world);
   await handle.decide(name, { choice, by: actor, nth, shown: hash, data, ...(note !== undefined && { note }) });

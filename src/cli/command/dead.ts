@@ -5,10 +5,19 @@ import { codecs } from "../../kernel/codec/codecs.js";
 import type { RunState } from "../../kernel/run/run-state.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
-import type { Call, Command, Report } from "../command.js";
-import { CommandMisused } from "../error.js";
-import { LIMIT_OPTION, limitOption, moreText, statesOption, textOption, verbOf } from "../options.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
+import {
+  LIMIT_OPTION,
+  limitOf,
+  moreText,
+  PROGRAM_OPTION,
+  statesOption,
+  verbOf,
+  WATCH_OPTION,
+  YES_OPTION,
+} from "../options.js";
 import { runJson } from "../run-json.js";
+import { runsText } from "../text/count.js";
 import { STATE_COLOURS } from "../text/paint.js";
 import { reasonLine } from "../text/reason-text.js";
 import { shortIds } from "../text/short-id.js";
@@ -18,51 +27,53 @@ import { FROM_START_OPTION } from "./retry.js";
 
 const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly RunState[];
 
-export const dead: Command = {
+const OPTIONS = {
+  count: { type: "boolean", description: "only their number" },
+  program: PROGRAM_OPTION,
+  state: statesOption(STATES),
+  "from-start": FROM_START_OPTION,
+  limit: LIMIT_OPTION,
+  watch: WATCH_OPTION,
+  yes: YES_OPTION,
+} as const satisfies Options;
+
+export const dead = defineCommand({
   name: "dead",
   takes: ["[retry]"],
   summary: "list dead, failed and quarantined runs with the reason; retry retries them",
   details:
     "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or the journal is too long.\n" +
-    "`dead retry` retries all of them, or those selected by --program and --state.",
-  options: {
-    count: { type: "boolean", description: "only their number" },
-    program: { type: "string", value: "NAME", description: "only runs of this program" },
-    state: {
-      type: "string",
-      value: "S",
-      description: "only these states: dead, failed or quarantined, separated by commas",
-    },
-    "from-start": FROM_START_OPTION,
-    limit: LIMIT_OPTION,
-  },
+    "`dead retry` shows their number, asks, and retries all of them, or those selected by --program and --state.",
+  options: OPTIONS,
   run: (call) => {
     if (verbOf(call, "dead", ["retry"])) return retry(call);
-    return call.values["count"] ? countDead(call) : listDead(call);
+    return call.values.count ? countDead(call) : listDead(call);
   },
-};
+});
 
-function filterOf({ values, env }: Call) {
-  const states = statesOption(values) ?? STATES;
-  const other = states.find((state) => !(STATES as readonly RunState[]).includes(state));
-  if (other) throw new CommandMisused(`--state ${other} must be one of ${STATES.join(", ")}`);
-  const program = textOption(values, "program");
-  return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
+function filterOf({ values, env }: Call<typeof OPTIONS>) {
+  const { state: states = STATES, program } = values;
+  return { env, states, ...(program !== undefined && { program }) };
 }
 
-async function retry(call: Call): Promise<Report> {
+async function retry(call: Call<typeof OPTIONS>): Promise<Report> {
   const { values, world, actor: by } = call;
   const store = await call.store();
   const filter = filterOf(call);
   const letters = new DeadLetters({ store, codecs: codecs(), env: call.env, world });
-  const opened = await letters.retryAll(filter, { by, from: values["from-start"] ? "start" : "last" });
+  const total = await letters.count(filter);
+  if (total > 0) await call.confirm(`Retry ${runsText(total)} of env ${call.env}?`);
+  const progress = call.progress("runs retried");
+  const from = values["from-start"] ? "start" : "last";
+  const onProgress = (done: number) => progress.at(done, total);
+  const opened = await letters.retryAll(filter, { by, from, onProgress }).finally(progress.end);
   return {
-    text: opened === 1 ? "1 run is queued to resume.\n" : `${opened} runs are queued to resume.\n`,
+    text: `${runsText(opened)} ${opened === 1 ? "is" : "are"} queued to resume.\n`,
     json: { retried: opened },
   };
 }
 
-async function countDead(call: Call): Promise<Report> {
+async function countDead(call: Call<typeof OPTIONS>): Promise<Report> {
   const counts = await (await call.store()).runs.count(filterOf(call));
   const each = Object.fromEntries(STATES.map((state) => [state, counts[state] ?? 0]));
   const total = Object.values(each).reduce((sum, n) => sum + n, 0);
@@ -70,8 +81,8 @@ async function countDead(call: Call): Promise<Report> {
   return { text: `${total} (${parts})\n`, json: { total, ...each } };
 }
 
-async function listDead(call: Call): Promise<Report> {
-  const limit = limitOption(call.values);
+async function listDead(call: Call<typeof OPTIONS>): Promise<Report> {
+  const limit = limitOf(call.values);
   const store = await call.store();
   const { runs, next } = await store.runs.list(filterOf(call), { limit });
   const reasons = await Promise.all(runs.map((run) => reasonOf(store, run)));

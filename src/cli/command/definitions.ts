@@ -2,16 +2,26 @@
 
 import { readFile } from "node:fs/promises";
 import { type DefinitionInfo, type Definitions, definitionsIn } from "../../client/definitions.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { verbOf } from "../options.js";
+import { verbOf, WATCH_OPTION, wholeNumber } from "../options.js";
 import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
 
 const VERBS = ["show", "save", "enable", "disable", "remove"] as const;
 type Verb = (typeof VERBS)[number];
 
-export const definitions: Command = {
+const OPTIONS = {
+  over: {
+    type: "string",
+    value: "N",
+    description: "save only over this version; 0: only if none exists",
+    parse: (text: string) => wholeNumber("over", text, { from: 0, to: 999_999_999 }),
+  },
+  watch: WATCH_OPTION,
+} as const satisfies Options;
+
+export const definitions = defineCommand({
   name: "definitions",
   takes: ["[show|save|enable|disable|remove]", "[NAME]", "[FILE]"],
   summary: "list, save, enable, disable or remove actors and DAGs stored in the database",
@@ -19,9 +29,7 @@ export const definitions: Command = {
     "`save NAME FILE` reads the JSON of an actor or (with `tasks`) of a DAG, and rejects one that no node could execute. Nodes\n" +
     "load it without a restart; runs continue with the version they began with. `disable`: nothing starts it any more, runs that\n" +
     "have begun continue. `remove` fails while runs of it have not ended.",
-  options: {
-    over: { type: "string", value: "N", description: "save only over this version; 0: only if none exists" },
-  },
+  options: OPTIONS,
   run: async (call) => {
     const [, name, file] = call.arguments;
     const verb = verbOf(call, "definitions", VERBS);
@@ -30,13 +38,18 @@ export const definitions: Command = {
     if (name === undefined) throw new CommandMisused(`definitions ${verb} needs a NAME`);
     return verb === "save" ? save(call, all, name, file) : act(all, verb, name);
   },
-};
+});
 
-async function save(call: Call, all: Definitions, name: string, file: string | undefined): Promise<Report> {
+async function save(
+  call: Call<typeof OPTIONS>,
+  all: Definitions,
+  name: string,
+  file: string | undefined,
+): Promise<Report> {
   if (file === undefined) throw new CommandMisused("definitions save needs a NAME and a FILE");
   const body = await readBody(file);
   const { over } = call.values;
-  const version = await all.save(name, body, over === undefined ? {} : { over: Number(over) });
+  const version = await all.save(name, body, over === undefined ? {} : { over });
   return { text: `${name} was saved as version ${version}.\n`, json: { name, version } };
 }
 
@@ -59,7 +72,7 @@ async function act(all: Definitions, verb: Exclude<Verb, "save">, name: string):
   return { text: `${name} ${DONE[verb]}.\n`, json: { name, verb } };
 }
 
-function listed(call: Call, list: readonly DefinitionInfo[]): Report {
+function listed(call: Call<typeof OPTIONS>, list: readonly DefinitionInfo[]): Report {
   const json = { definitions: list.map(shown) };
   if (list.length === 0)
     return { text: `No definitions in env ${call.env}. Save one: holdfast definitions save NAME FILE.\n`, json };

@@ -2,18 +2,18 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
 import { appText, testText } from "../init-files.js";
 
-export const init: Command = {
+export const init = defineCommand({
   name: "init",
   takes: [],
   summary: "write a small app and its test into this folder",
   details: "TypeScript and vitest are used where this folder has them. Files that exist are kept; it can be repeated.",
   options: {},
   run: async (call) => initIn(call),
-};
+});
 
 interface Manifest {
   readonly scripts?: Readonly<Record<string, string>>;

@@ -1,25 +1,27 @@
 // `holdfast leases`: named leases, their holders and until when they hold.
 
 import { leasesIn } from "../../client/leases.js";
-import type { Call, Command, Report } from "../command.js";
-import { LIMIT_OPTION, limitOption, moreText, WATCH_OPTION } from "../options.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
+import { LIMIT_OPTION, limitOf, moreText, WATCH_OPTION } from "../options.js";
 import type { Colour } from "../text/paint.js";
 import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
 
 const COLOURS: Readonly<Record<string, Colour>> = { claimed: "green", expired: "red", done: "dim", failed: "red" };
 
-export const leases: Command = {
+const OPTIONS = { limit: LIMIT_OPTION, watch: WATCH_OPTION } as const satisfies Options;
+
+export const leases = defineCommand({
   name: "leases",
   takes: ["[PREFIX]"],
   summary: "named leases and leaders: who holds them, until when",
   details: "PREFIX: only keys that begin with it. expired: the lease has ended and no other process has taken it.",
-  options: { limit: LIMIT_OPTION, watch: WATCH_OPTION },
+  options: OPTIONS,
   run: listLeases,
-};
+});
 
-async function listLeases(call: Call): Promise<Report> {
-  const limit = limitOption(call.values);
+async function listLeases(call: Call<typeof OPTIONS>): Promise<Report> {
+  const limit = limitOf(call.values);
   const [prefix] = call.arguments;
   const store = await call.store();
   const { rows, next } = await leasesIn(store, call.env).list({ limit, ...(prefix !== undefined && { prefix }) });

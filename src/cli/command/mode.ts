@@ -2,51 +2,56 @@
 
 import { type Nodes, nodesOf } from "../../client/nodes.js";
 import { type ModeState, NODE_MODES, type NodeMode } from "../../kernel/node-mode.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { textOption } from "../options.js";
 
-export const mode: Command = {
+const MODE_OPTIONS = {
+  program: {
+    type: "string",
+    value: "NAME",
+    description: "for one program, or all of an actor; overrides the node's mode",
+  },
+  clear: { type: "boolean", description: "removes the mode of --program, or of all programs" },
+  keep: { type: "boolean", description: "also for later starts with the same identity" },
+} as const satisfies Options;
+
+export const mode = defineCommand({
   name: "mode",
   takes: ["NODE", "[full|trigger_only|disabled]"],
   summary: "show or set a node's mode: it executes its programs, only starts them, or neither",
   details:
     "NODE is a name, an identity, or 8 characters of an incarnation (see `holdfast nodes`). Running work continues. `full` also\n" +
     "ends a drain. Without a mode, prints the current one.",
-  options: {
-    program: {
-      type: "string",
-      value: "NAME",
-      description: "for one program, or all of an actor; overrides the node's mode",
-    },
-    clear: { type: "boolean", description: "removes the mode of --program, or of all programs" },
-    keep: { type: "boolean", description: "also for later starts with the same identity" },
-  },
+  options: MODE_OPTIONS,
   run: changeMode,
-};
+});
 
-export const drain: Command = {
+const DRAIN_OPTIONS = {
+  exit: { type: "boolean", description: "then stop; the process ends if the node handles signals" },
+} as const satisfies Options;
+
+export const drain = defineCommand({
   name: "drain",
   takes: ["NODE"],
   summary: "let a node finish its steps, release its runs and claim no more",
   details: "The node stays up, starts runs and leaves them to others. `holdfast mode NODE full` makes it work again.",
-  options: { exit: { type: "boolean", description: "then stop; the process ends if the node handles signals" } },
+  options: DRAIN_OPTIONS,
   run: async (call) => {
     const [node] = call.arguments as [string];
-    const state = await (await nodes(call)).drain(node, { exit: call.values["exit"] === true });
+    const state = await (await nodes(call)).drain(node, { exit: call.values.exit === true });
     return report(node, state);
   },
-};
+});
 
 async function nodes(call: Call): Promise<Nodes> {
   return nodesOf(await call.store(), call.env, call.actor);
 }
 
-async function changeMode(call: Call): Promise<Report> {
+async function changeMode(call: Call<typeof MODE_OPTIONS>): Promise<Report> {
   const [node, wanted] = call.arguments as [string, string | undefined];
-  const program = textOption(call.values, "program");
-  const options = { keep: call.values["keep"] === true };
-  const clears = call.values["clear"] === true;
+  const program = call.values.program;
+  const options = { keep: call.values.keep === true };
+  const clears = call.values.clear === true;
   if (clears && wanted !== undefined) throw new CommandMisused("--clear removes a mode; omit the mode");
   const all = await nodes(call);
   if (clears) {

@@ -3,7 +3,7 @@
 import type { RunGroup } from "../../kernel/run/new-run.js";
 import { isDerived } from "../../node/derive-build.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { WATCH_OPTION } from "../options.js";
 import type { Colour } from "../text/paint.js";
 import { listText } from "../text/table.js";
@@ -13,7 +13,15 @@ import { modeText } from "./mode.js";
 type Presence = "alive" | "silent" | "stopped";
 const COLOURS: Readonly<Record<Presence, Colour>> = { alive: "green", silent: "red", stopped: "dim" };
 
-export const nodes: Command = {
+const OPTIONS = {
+  all: {
+    type: "boolean",
+    description: "also nodes that stopped in an orderly way, or fell silent more than a day ago",
+  },
+  watch: WATCH_OPTION,
+} as const satisfies Options;
+
+export const nodes = defineCommand({
   name: "nodes",
   takes: [],
   summary: "live nodes: since when, what they serve, how many runs they hold",
@@ -22,25 +30,17 @@ export const nodes: Command = {
     "reclaimed when its leases expire. SERVES: the programs whose runs it claims; (queue), @version; with several\n" +
     "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (flow.claiming: false).\n" +
     "overruled: PROGRAM: a newer node declares other limits or another recovery for it, which apply instead.",
-  options: {
-    all: {
-      type: "boolean",
-      description: "also nodes that stopped in an orderly way, or fell silent more than a day ago",
-    },
-    watch: WATCH_OPTION,
-  },
+  options: OPTIONS,
   run: listNodes,
-};
+});
 
-async function listNodes({ store, env, values, world, width, paint }: Call): Promise<Report> {
+async function listNodes({ store, env, values, world, width, paint }: Call<typeof OPTIONS>): Promise<Report> {
   const now = world.wallNow();
-  const listed = await (await store()).nodes.list({ env, stopped: values["all"] === true });
-  const found = values["all"] === true ? listed : withoutLongSilent(listed, now);
+  const listed = await (await store()).nodes.list({ env, stopped: values.all === true });
+  const found = values.all === true ? listed : withoutLongSilent(listed, now);
   const json = { nodes: found.map(nodeJson) };
   if (found.length === 0) {
-    const hint = values["all"]
-      ? "No node has ever started."
-      : "createNode(…) starts one; --all also shows stopped ones.";
+    const hint = values.all ? "No node has ever started." : "createNode(…) starts one; --all also shows stopped ones.";
     return { text: `No nodes in env ${env}. ${hint}\n`, json };
   }
   const records = found.map((node) => ({

@@ -3,61 +3,87 @@
 import { type EndedFilter, type RetentionVerbs, retentionIn } from "../../client/retention.js";
 import type { Duration } from "../../kernel/duration.js";
 import { toMs } from "../../kernel/duration.js";
-import { ENDED_STATES, type EndedState, type RunState } from "../../kernel/run/run-state.js";
-import type { Call, Command, CommandOption, Report } from "../command.js";
+import { ENDED_STATES, type EndedState } from "../../kernel/run/run-state.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
 import { findRun } from "../find-run.js";
-import { statesOption, textOption } from "../options.js";
+import { PROGRAM_OPTION, statesOption, YES_OPTION } from "../options.js";
+import { runsText } from "../text/count.js";
 
 const DEFAULT_AGE: Duration = "30d";
-/** A line of progress at most this often. */
-const PROGRESS_MS = 1_000;
 
-const FILTER: Readonly<Record<string, CommandOption>> = {
-  "older-than": { type: "string", value: "AGE", description: `ended at least this long ago; default: ${DEFAULT_AGE}` },
-  state: {
+const FILTER = {
+  "older-than": {
     type: "string",
-    value: "S",
-    description: `only these states, separated by commas: ${ENDED_STATES.join(", ")}`,
+    value: "AGE",
+    description: `ended at least this long ago; default: ${DEFAULT_AGE}`,
+    parse: (text: string): Duration => {
+      toMs(text as Duration, "--older-than");
+      return text as Duration;
+    },
   },
-  program: { type: "string", value: "NAME", description: "only runs of this program" },
+  state: statesOption(ENDED_STATES),
+  program: PROGRAM_OPTION,
   queue: { type: "string", value: "NAME", description: "only runs of this queue" },
-};
+} as const satisfies Options;
 
-export const prune: Command = {
+const PRUNE_OPTIONS = {
+  ...FILTER,
+  "dry-run": { type: "boolean", description: "only count the runs that would be deleted" },
+  yes: YES_OPTION,
+} as const satisfies Options;
+
+const ARCHIVE_OPTIONS = { ...FILTER, yes: YES_OPTION } as const satisfies Options;
+
+type Filtered = Pick<Call<typeof FILTER>, "values">;
+
+export const prune = defineCommand({
   name: "prune",
   takes: [],
   summary: "delete runs that ended some time ago, with their journals",
   details:
-    "Nodes do this by themselves, see `retention` of the store. Runs are deleted in batches; ctrl-c loses nothing.",
-  options: {
-    ...FILTER,
-    "dry-run": { type: "boolean", description: "only count the runs that would be deleted" },
-  },
+    "Shows their number and asks first. Nodes delete old runs by themselves, see `retention` of the store. Runs are deleted in " +
+    "batches; ctrl-c loses nothing.",
+  options: PRUNE_OPTIONS,
   run: async (call) => {
     const which = filterOf(call);
     const retention = retentionIn(await call.store(), call.env);
-    if (call.values["dry-run"]) return counted(call, await retention.count(which));
-    const pruned = await retention.prune(which, { onProgress: progressOf(call, "deleted") });
+    const { counts, total, text } = await counted(retention, which);
+    if (call.values["dry-run"]) {
+      const would = `${runsText(total)} of env ${call.env} would be deleted${text}.\n`;
+      return { text: would, json: { dryRun: true, total, ...counts } };
+    }
+    if (total > 0) await call.confirm(`Delete ${runsText(total)} of env ${call.env}${text}, with their journals?`);
+    const progress = call.progress("runs deleted");
+    const onProgress = (runs: number) => progress.at(runs, total);
+    const pruned = await retention.prune(which, { onProgress }).finally(progress.end);
     return { text: `${runsText(pruned)} deleted.\n`, json: { pruned } };
   },
-};
+});
 
-export const archive: Command = {
+export const archive = defineCommand({
   name: "archive",
   takes: ["[RUN]"],
   summary: "archive one run, or those that ended some time ago: their keys are free again",
-  details: "An archived run can still be shown, but is in no list. Without RUN, one of the filters is needed.",
-  options: FILTER,
+  details:
+    "An archived run can still be shown, but is in no list. Without RUN, one of the filters is needed: the number is shown, and " +
+    "you are asked first.",
+  options: ARCHIVE_OPTIONS,
   run: async (call) => {
+    const hasFilter = Object.keys(FILTER).some((name) => call.values[name as keyof typeof FILTER] !== undefined);
+    if (hasFilter === (call.arguments[0] !== undefined)) {
+      throw new CommandMisused(
+        hasFilter
+          ? "give either a run or filters"
+          : "name a run, or filter by --older-than, --state, --program or --queue",
+      );
+    }
     const retention = retentionIn(await call.store(), call.env);
-    return call.arguments[0] === undefined ? archiveMany(call, retention) : archiveOne(call, retention);
+    return hasFilter ? archiveMany(call, retention) : archiveOne(call, retention);
   },
-};
+});
 
 async function archiveOne(call: Call, retention: RetentionVerbs): Promise<Report> {
-  if (Object.keys(FILTER).some((name) => call.values[name] !== undefined))
-    throw new CommandMisused("give either a run or filters");
   const { id, state, archivedAt } = await findRun(call, call.arguments[0]!);
   const archived = await retention.archive(id);
   const already =
@@ -65,45 +91,31 @@ async function archiveOne(call: Call, retention: RetentionVerbs): Promise<Report
   return { text: `Run ${id} ${archived === 1 ? "is archived." : `${already}.`}\n`, json: { archived, runId: id } };
 }
 
-async function archiveMany(call: Call, retention: RetentionVerbs): Promise<Report> {
-  if (!Object.keys(FILTER).some((name) => call.values[name] !== undefined))
-    throw new CommandMisused("name a run, or filter by --older-than, --state, --program or --queue");
-  const archived = await retention.archive(filterOf(call), { onProgress: progressOf(call, "archived") });
+async function archiveMany(call: Call<typeof ARCHIVE_OPTIONS>, retention: RetentionVerbs): Promise<Report> {
+  const which = filterOf(call);
+  // Archived ones are counted, too: they can be deleted, but not archived again.
+  const { total, text } = await counted(retention, which);
+  if (total > 0) await call.confirm(`Archive up to ${runsText(total)} of env ${call.env}${text}?`);
+  const progress = call.progress("runs archived");
+  const onProgress = (runs: number) => progress.at(runs, total);
+  const archived = await retention.archive(which, { onProgress }).finally(progress.end);
   return { text: `${runsText(archived)} archived.\n`, json: { archived } };
 }
 
-function counted({ env }: Call, counts: Readonly<Partial<Record<EndedState, number>>>): Report {
+async function counted(retention: RetentionVerbs, which: EndedFilter) {
+  const counts: Readonly<Partial<Record<EndedState, number>>> = await retention.count(which);
   const states = ENDED_STATES.filter((state) => counts[state] !== undefined);
   const total = states.reduce((sum, state) => sum + counts[state]!, 0);
   const parts = states.map((state) => `${counts[state]} ${state}`).join(", ");
-  const text = `${runsText(total)} of env ${env} would be deleted${parts ? ` (${parts})` : ""}.\n`;
-  return { text, json: { dryRun: true, total, ...counts } };
+  return { counts, total, text: parts ? ` (${parts})` : "" };
 }
 
-function filterOf({ values }: Call): EndedFilter {
-  const olderThan = (textOption(values, "older-than") ?? DEFAULT_AGE) as Duration;
-  toMs(olderThan, "--older-than");
-  const states = statesOption(values);
-  const other = states?.find((state) => !(ENDED_STATES as readonly RunState[]).includes(state));
-  if (other) throw new CommandMisused(`--state ${other} must be one of ${ENDED_STATES.join(", ")}`);
-  const [program, queue] = [textOption(values, "program"), textOption(values, "queue")];
+function filterOf({ values }: Filtered): EndedFilter {
+  const { "older-than": olderThan = DEFAULT_AGE, state, program, queue } = values;
   return {
     olderThan,
-    ...(states && { state: states as readonly EndedState[] }),
+    ...(state && { state }),
     ...(program !== undefined && { program }),
     ...(queue !== undefined && { queue }),
   };
-}
-
-function progressOf({ world, progress }: Call, done: string): (runs: number) => void {
-  let toldAt = world.monotonicNow();
-  return (runs) => {
-    if (world.monotonicNow() - toldAt < PROGRESS_MS) return;
-    toldAt = world.monotonicNow();
-    progress(`${runsText(runs)} ${done} so far`);
-  };
-}
-
-function runsText(count: number): string {
-  return count === 1 ? "1 run" : `${count} runs`;
 }

@@ -2,7 +2,7 @@
 
 import { RUN_STATES } from "../../kernel/run/run-state.js";
 import type { QueueRecord } from "../../store/contract/limit/queues.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
 import { verbOf, WATCH_OPTION } from "../options.js";
 import { listText } from "../text/table.js";
@@ -10,13 +10,15 @@ import { isoTime, span, timeAgo } from "../text/time-ago.js";
 
 const VERBS = ["pause", "resume"] as const;
 
-export const queues: Command = {
+const OPTIONS = { watch: WATCH_OPTION } as const satisfies Options;
+
+export const queues = defineCommand({
   name: "queues",
   takes: ["[pause|resume]", "[QUEUE]"],
   summary: "list queues and their open runs; pause or resume one",
   details:
     "No node claims runs of a paused queue; running ones continue. OLDEST: how long the oldest claimable run has waited.",
-  options: { watch: WATCH_OPTION },
+  options: OPTIONS,
   run: async (call) => {
     const [, queue] = call.arguments;
     const verb = verbOf(call, "queues", VERBS);
@@ -27,9 +29,9 @@ export const queues: Command = {
     else await all.resume(call.env, queue);
     return { text: `${queue} is ${verb}d.\n`, json: { queue, paused: verb === "pause" } };
   },
-};
+});
 
-async function listQueues(call: Call): Promise<Report> {
+async function listQueues(call: Call<typeof OPTIONS>): Promise<Report> {
   const found = await (await call.store()).queues.list(call.env);
   const json = {
     queues: found.map((one) => ({ ...one, paused: one.paused && { ...one.paused, at: isoTime(one.paused.at) } })),

@@ -2,7 +2,7 @@
 
 import { RunUnknown } from "../../client/run-handle.js";
 import { taskNamed } from "../../client/run-tasks.js";
-import type { Call, Command, CommandOption, Report } from "../command.js";
+import { type Call, type CommandOption, defineCommand, type Options, type Report } from "../command.js";
 import { CommandMisused, RunIsTask, RunNotRetried } from "../error.js";
 import { findRun } from "../find-run.js";
 
@@ -11,22 +11,24 @@ export const FROM_START_OPTION: CommandOption = {
   description: "run every step again; default: completed steps stay completed",
 };
 
-export const retry: Command = {
+const OPTIONS = {
+  "from-start": FROM_START_OPTION,
+  task: { type: "string", value: "NAME", description: "only this task of a DAG, and what was skipped behind it" },
+  after: { type: "boolean", description: "with --task: also all tasks that need it" },
+} as const satisfies Options;
+
+export const retry = defineCommand({
   name: "retry",
   takes: ["RUN"],
   summary: "retry a failed, dead or quarantined run, or a task of an ended DAG",
   details:
     "The run resumes where it stopped, and the last failed call is tried again. Of a DAG, the tasks that did not succeed\n" +
     "and all tasks that saw it run again. With --task, only that task runs again, also when it succeeded.",
-  options: {
-    "from-start": FROM_START_OPTION,
-    task: { type: "string", value: "NAME", description: "only this task of a DAG, and what was skipped behind it" },
-    after: { type: "boolean", description: "with --task: also all tasks that need it" },
-  },
+  options: OPTIONS,
   run: retryRun,
-};
+});
 
-async function retryRun(call: Call): Promise<Report> {
+async function retryRun(call: Call<typeof OPTIONS>): Promise<Report> {
   const store = await call.store();
   const run = await findRun(call, call.arguments[0]!);
   const fromStart = call.values["from-start"] === true;
@@ -36,19 +38,22 @@ async function retryRun(call: Call): Promise<Report> {
   if (answer!.outcome === "unknown") throw new RunUnknown(run.id);
   if (answer!.outcome === "task") throw new RunIsTask(run.id, answer!.of);
   if (answer!.outcome === "not retryable") throw new RunNotRetried(run.id, answer!.state);
-  const where = fromStart ? "from the start" : named ? `with its task ${call.values["task"]}` : "where it stopped";
+  const where = fromStart ? "from the start" : named ? `with its task ${call.values.task}` : "where it stopped";
   return {
     text: `Run ${run.id} is queued and will resume ${where}.\n`,
     json: {
       runId: run.id,
       outcome: "retried",
       fromStart,
-      ...(named && { task: call.values["task"], after: named.after }),
+      ...(named && { task: call.values.task, after: named.after }),
     },
   };
 }
 
-async function namedTask(call: Call, runId: string): Promise<{ tasks: readonly string[]; after: boolean } | null> {
+async function namedTask(
+  call: Call<typeof OPTIONS>,
+  runId: string,
+): Promise<{ tasks: readonly string[]; after: boolean } | null> {
   const { task, after, "from-start": fromStart } = call.values;
   if (typeof task !== "string") {
     if (after === true) throw new CommandMisused("--after needs --task");

@@ -3,9 +3,9 @@
 import { Runs } from "../../client/runs.js";
 import { type ScheduleInfo, type Schedules, schedulesOf } from "../../client/schedules.js";
 import { clientPlace } from "../client-place.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Report } from "../command.js";
 import { CommandMisused } from "../error.js";
-import { verbOf } from "../options.js";
+import { verbOf, WATCH_OPTION } from "../options.js";
 import type { Colour } from "../text/paint.js";
 import { listText } from "../text/table.js";
 import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
@@ -15,14 +15,14 @@ type Verb = (typeof VERBS)[number];
 /** The table shows the first, --json all of them: enough to see the interval. */
 const NEXT_FIRES = 3;
 
-export const schedules: Command = {
+export const schedules = defineCommand({
   name: "schedules",
   takes: ["[pause|resume|fire]", "[NAME]"],
   summary: "list schedules with their next fires; pause, resume, or fire one now",
   details:
     "NAME is a program, or the id of one of its schedules (--json shows ids). A paused schedule does not fire; its missed windows\n" +
     "are caught up after `resume` as its catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
-  options: {},
+  options: { watch: WATCH_OPTION },
   run: async (call) => {
     const [, name] = call.arguments;
     const verb = verbOf(call, "schedules", VERBS);
@@ -30,7 +30,7 @@ export const schedules: Command = {
     if (name === undefined) throw new CommandMisused(`schedules ${verb} needs a NAME: a program, or a schedule's id`);
     return act(call, verb, name);
   },
-};
+});
 
 async function open(call: Call): Promise<Schedules> {
   const place = await clientPlace(call);

@@ -4,8 +4,9 @@ import { codecs } from "../../kernel/codec/codecs.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import { redact } from "../../machine/redact.js";
 import type { JournalEntry } from "../../store/contract/journal/journal.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
 import { findRun } from "../find-run.js";
+import { WATCH_OPTION } from "../options.js";
 import { pendingWaits } from "../pending-waits.js";
 import { claimJson, claimsOf } from "../run-claims.js";
 import { runJson } from "../run-json.js";
@@ -15,26 +16,32 @@ import { taskJson, tasksOf } from "../run-tasks.js";
 import { decode, payloadJson } from "../text/payload-text.js";
 import { isoTime } from "../text/time-ago.js";
 
-export const show: Command = {
+const OPTIONS = {
+  payloads: { type: "boolean", description: "print whole values and errors below each entry" },
+  watch: WATCH_OPTION,
+} as const satisfies Options;
+
+export const show = defineCommand({
   name: "show",
   takes: ["RUN"],
   summary: "the timeline of a run: steps, attempts, waits, claims, tasks",
   details:
     "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim under which an entry was written;\n" +
     "entries written by the store itself have none.",
-  options: { payloads: { type: "boolean", description: "print whole values and errors below each entry" } },
+  options: OPTIONS,
   run: showRun,
-};
+});
 
 /** The most claims for which the holders are read. */
 const MOST_CLAIMS = 1000;
 const CODECS = codecs();
 
-async function showRun(call: Call): Promise<Report> {
+async function showRun(call: Call<typeof OPTIONS>): Promise<Report> {
   const store = await call.store();
   const run = await findRun(call, call.arguments[0]!);
-  const [page, known, unread] = await Promise.all([
+  const [page, key, known, unread] = await Promise.all([
     store.journal.read(run.id),
+    store.runs.keyOf(run.id),
     store.runs.claims(run.id, { limit: MOST_CLAIMS }),
     isEnded(run.state) ? [] : store.inbox.unread(run.id),
   ]);
@@ -44,14 +51,24 @@ async function showRun(call: Call): Promise<Report> {
   const nodes = asked ? await store.nodes.list({ env: run.group.env }) : [];
   const waits = isEnded(run.state) ? [] : pendingWaits(entries);
   const claims = claimsOf(entries, run, known);
-  const story = { run, entries, waits, unread, tasks, claims, known, around: surroundings(nodes) };
+  const story = { run, key, entries, waits, unread, tasks, claims, known, around: surroundings(nodes) };
   return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
 }
 
-function storyJson({ run, entries, waits, unread, tasks, claims, around }: Story): Readonly<Record<string, unknown>> {
+function storyJson({
+  run,
+  key,
+  entries,
+  waits,
+  unread,
+  tasks,
+  claims,
+  around,
+}: Story): Readonly<Record<string, unknown>> {
   return {
     run: {
       ...runJson(run),
+      key: key?.key ?? null,
       holder: run.owner === null ? null : around.holder(run.owner),
       noCapableNode: around.lacksNode(run),
     },

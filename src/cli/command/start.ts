@@ -3,42 +3,53 @@
 import { createClient } from "../../client/create-client.js";
 import type { Duration } from "../../kernel/duration.js";
 import type { AnyDefinition } from "../../program/definition.js";
-import type { Call, Command, Report } from "../command.js";
-import { attributesOption, parseJson, textOption } from "../options.js";
+import { type Call, defineCommand, type Options, type Report } from "../command.js";
+import { ATTRIBUTES_OPTION, parseJson } from "../options.js";
+import { BREAKPOINT_OPTIONS, breakpointsOf } from "./graph/breakpoints.js";
+import { knownGraph } from "./graph/known-graph.js";
 
-export const start: Command = {
+const OPTIONS = {
+  key: { type: "string", value: "K", description: "start once under this key" },
+  queue: { type: "string", value: "Q", description: "the queue; default: the name of the program" },
+  delay: { type: "string", value: "D", description: "claimable after this time, like 10m" },
+  priority: { type: "string", value: "N", description: "lower runs first; default: 0", parse: priorityOf },
+  stack: { type: "string", value: "NAME", description: "in this stack; default: any" },
+  attribute: ATTRIBUTES_OPTION,
+  ...BREAKPOINT_OPTIONS,
+} as const satisfies Options;
+
+export const start = defineCommand({
   name: "start",
   takes: ["PROGRAM", "[JSON]"],
   summary: "start a run of a program",
   details:
     "JSON is the input. The program is known by its name only: a schema of its code does not see the input. With --key, the same\n" +
-    "start again returns the existing run.",
-  options: {
-    key: { type: "string", value: "K", description: "start once under this key" },
-    queue: { type: "string", value: "Q", description: "the queue; default: the name of the program" },
-    delay: { type: "string", value: "D", description: "claimable after this time, like 10m" },
-    priority: { type: "string", value: "N", description: "lower runs first; default: 0" },
-    stack: { type: "string", value: "NAME", description: "in this stack; default: any" },
-    attribute: { type: "string", value: "A=V", description: "search attributes, separated by commas" },
-  },
+    "start again returns the existing run. A graph pauses at the nodes of --before and --after, and `holdfast resume` continues it.",
+  options: OPTIONS,
   run: startRun,
-};
+});
 
-async function startRun(call: Call): Promise<Report> {
+/** The store refuses what is no priority. */
+function priorityOf(text: string): number {
+  return Number(text);
+}
+
+async function startRun(call: Call<typeof OPTIONS>): Promise<Report> {
   const [program, json] = call.arguments;
   const input = json === undefined ? undefined : parseJson(json, "The input", `'{"id": 1}'`);
-  const text = (name: string) => textOption(call.values, name);
-  const [key, queue, delay, priority, stack] = ["key", "queue", "delay", "priority", "stack"].map(text);
-  const attributes = attributesOption(call.values);
+  const { key, queue, delay, priority, stack, attribute: attributes } = call.values;
   const store = await call.store();
   const place = { store, env: call.env, ...(stack !== undefined && { stack }) };
   const client = createClient<readonly AnyDefinition[]>(place, call.world);
-  const { id } = await client.start(program!, input, {
+  const options = {
     ...(key !== undefined && { key }),
-    ...(queue !== undefined && { queue }),
     ...(delay !== undefined && { delay: delay as Duration }),
-    ...(priority !== undefined && { priority: Number(priority) }),
+    ...(priority !== undefined && { priority }),
     ...(attributes && { attributes }),
-  });
+  };
+  const breakpoints = breakpointsOf(call.values);
+  const { id } = breakpoints
+    ? await client.graphs.startRun(await knownGraph(call, program!, queue), input, { ...options, breakpoints })
+    : await client.start(program!, input, { ...options, ...(queue !== undefined && { queue }) });
   return { text: `Run ${id} was started.\n`, json: { runId: id, program } };
 }

@@ -2,20 +2,21 @@
 
 import { formatDuration } from "../../kernel/duration.js";
 import { isPerStack, type Subscription } from "../../store/contract/event/events.js";
-import type { Call, Command, Report } from "../command.js";
+import { type Call, defineCommand, type Report } from "../command.js";
+import { WATCH_OPTION } from "../options.js";
 import { listText } from "../text/table.js";
 import { visible } from "../text/visible.js";
 
-export const subscriptions: Command = {
+export const subscriptions = defineCommand({
   name: "subscriptions",
   takes: ["[EVENT]"],
   summary: "which events start which programs, as declared by the nodes",
   details:
     "WHERE: what the payload must contain; with several, one of them. DEBOUNCE: how long a subject must be quiet.\n" +
     "ONCE: how long a repeated event starts nothing. BREAKER: failures in a row after which events start nothing.",
-  options: {},
+  options: { watch: WATCH_OPTION },
   run: listSubscriptions,
-};
+});
 
 async function listSubscriptions({ store, env, arguments: words, width, paint }: Call): Promise<Report> {
   const all = await (await store()).events.subscriptions(env);

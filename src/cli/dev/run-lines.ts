@@ -55,8 +55,8 @@ export class RunLines {
     if (report.is === "lost") line.parts.push({ text: `${node} woke: late write refused`, colour: "green" });
     if (report.is === "settled") {
       line.holder = null;
-      line.state = report.as;
       const ended = ENDS[report.as];
+      line.state = ended ? "" : report.as;
       if (ended) line.parts.push({ text: ended, colour: report.as === "completed" ? "green" : "red" });
     }
   }

@@ -2,6 +2,7 @@
 
 import type { AppProblem, Supervisor } from "../../admin/supervisor.js";
 import type { ClusterEvent } from "../../dev/cluster.js";
+import { cutTo } from "../text/cut.js";
 import type { Colour } from "../text/paint.js";
 import { widthOf } from "../text/terminal.js";
 import { visible } from "../text/visible.js";
@@ -29,6 +30,8 @@ export interface ScreenView extends DevView {
   /** A question that waits for a key, or null. */
   ask(question: string | null): void;
 }
+
+const OWN_LOG = /^holdfast (info|warn) /;
 
 export function screenView(parts: ScreenParts): ScreenView {
   const { terminal, paint, world } = parts;
@@ -78,6 +81,8 @@ export function screenView(parts: ScreenParts): ScreenView {
     notice: note,
     heard(event: ClusterEvent) {
       runs.heard(event, world.monotonicNow());
+      // Warnings of a node are about runs, which have their lines.
+      if (event.is === "output" && OWN_LOG.test(event.line)) return later();
       const said = sentenceOf(event);
       // Steps are in the lines of the runs.
       if (said && (event.is !== "report" || event.report.is === "reclaimed" || event.report.is === "lost")) {
@@ -96,13 +101,7 @@ export function screenView(parts: ScreenParts): ScreenView {
   };
 }
 
-/** From the upper left corner, each line cleared to its end: no flicker. Colours are not counted as width. */
+/** From the upper left corner, each line cleared to its end: no flicker. */
 function redrawn(lines: readonly string[], width: number): string {
-  return `\x1b[H${lines.map((line) => `${cut(line, width)}\x1b[0m\x1b[K\n`).join("")}\x1b[J`;
-}
-
-function cut(line: string, width: number): string {
-  let shown = 0;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
-  return line.replace(/\x1b\[\d+m|./gu, (part) => (part.startsWith("\x1b") || ++shown <= width - 1 ? part : ""));
+  return `\x1b[H${lines.map((line) => `${cutTo(line, width - 1)}\x1b[0m\x1b[K\n`).join("")}\x1b[J`;
 }

@@ -1,5 +1,7 @@
 // The process around a command: its streams, environment, width and interrupts.
 
+import type { Readable, Writable } from "node:stream";
+
 export interface Terminal {
   write(text: string): void;
   writeError(text: string): void;
@@ -12,12 +14,18 @@ export interface Terminal {
   interrupted(): AbortSignal;
   /** Reports each key until the returned function is called. Absent: there is no keyboard. */
   readonly keys?: (onKey: (key: string) => void) => () => void;
+  /** Standard error, where it is a terminal: bars are drawn there. */
+  readonly errors?: NodeJS.WriteStream;
+  /** Standard input and output, for a command that another program talks to. */
+  readonly pipes?: { readonly stdin: Readable; readonly stdout: Writable };
+  /** Asks a person yes or no; null: interrupted. Absent: no person is there. */
+  readonly ask?: (question: string) => Promise<boolean | null>;
 }
 
 /** The width of tables when the window's width is unknown. */
 const DEFAULT_COLUMNS = 100;
-const NARROWEST = 60;
+const NARROWEST = 40;
 
-export function widthOf({ isTTY, columns }: Terminal): number {
+export function widthOf({ isTTY, columns }: Pick<Terminal, "isTTY" | "columns">): number {
   return isTTY && columns ? Math.max(columns, NARROWEST) : DEFAULT_COLUMNS;
 }

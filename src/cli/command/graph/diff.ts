@@ -1,18 +1,18 @@
 // `holdfast diff`: compares the paths of two graph runs.
 
-import type { StepDiff } from "../../client/diff-histories.js";
-import { openGraphs } from "../client-place.js";
-import type { Call, Command, Report } from "../command.js";
-import { findRun } from "../find-run.js";
-import { tableLines } from "../text/table.js";
+import type { StepDiff } from "../../../client/graph/diff-histories.js";
+import { openGraphs } from "../../client-place.js";
+import { type Call, defineCommand, type Report } from "../../command.js";
+import { findRun } from "../../find-run.js";
+import { tableLines } from "../../text/table.js";
 
-export const diff: Command = {
+export const diff = defineCommand({
   name: "diff",
   takes: ["RUN", "RUN"],
   summary: "compare the paths of two graph runs and what their nodes changed",
   options: {},
   run: diffRuns,
-};
+});
 
 const COLUMNS = [
   { title: "" },

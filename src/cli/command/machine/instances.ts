@@ -1,38 +1,52 @@
 // `holdfast instances`: lists instances of state machines with their states.
 
-import { INSTANCE_STATUSES, type InstanceRecord, type InstanceStatus } from "../../store/contract/machine/machines.js";
-import type { Call, Command, Report } from "../command.js";
-import { CommandMisused } from "../error.js";
-import { LIMIT_OPTION, limitOption, textOption } from "../options.js";
-import type { Colour } from "../text/paint.js";
-import { listText } from "../text/table.js";
-import { isoTime, timeAgo } from "../text/time-ago.js";
+import {
+  INSTANCE_STATUSES,
+  type InstanceRecord,
+  type InstanceStatus,
+} from "../../../store/contract/machine/machines.js";
+import { type Call, defineCommand, type Options, type Report } from "../../command.js";
+import { CommandMisused } from "../../error.js";
+import { LIMIT_OPTION, limitOf, WATCH_OPTION } from "../../options.js";
+import type { Colour } from "../../text/paint.js";
+import { listText } from "../../text/table.js";
+import { isoTime, timeAgo } from "../../text/time-ago.js";
 
-export const instances: Command = {
+const OPTIONS = {
+  status: {
+    type: "string",
+    value: "S",
+    description: `only ${INSTANCE_STATUSES.join(", ")}`,
+    choices: INSTANCE_STATUSES,
+    parse: (text: string): InstanceStatus => {
+      const status = INSTANCE_STATUSES.find((known) => known === text);
+      if (status) return status;
+      throw new CommandMisused(`${JSON.stringify(text)} is not a status; use one of ${INSTANCE_STATUSES.join(", ")}`);
+    },
+  },
+  limit: LIMIT_OPTION,
+  watch: WATCH_OPTION,
+} as const satisfies Options;
+
+export const instances = defineCommand({
   name: "instances",
   takes: ["[MACHINE]"],
   summary: "instances of state machines with their states, newest first",
   details:
     "Of all machines, or of one. PROBLEM is why no node can continue an instance; it continues when a node has code that can.",
-  options: {
-    status: { type: "string", value: "S", description: `only ${INSTANCE_STATUSES.join(", ")}` },
-    limit: { ...LIMIT_OPTION, description: "at most N instances, up to 1000; default: 20" },
-  },
+  options: OPTIONS,
   run: listInstances,
-};
+});
 
-async function listInstances(call: Call): Promise<Report> {
+async function listInstances(call: Call<typeof OPTIONS>): Promise<Report> {
   const [machine] = call.arguments;
-  const status = textOption(call.values, "status");
-  if (status !== undefined && !INSTANCE_STATUSES.includes(status as InstanceStatus)) {
-    throw new CommandMisused(`${JSON.stringify(status)} is not a status; use one of ${INSTANCE_STATUSES.join(", ")}`);
-  }
-  const limit = limitOption(call.values);
+  const { status } = call.values;
+  const limit = limitOf(call.values);
   const store = await call.store();
   const filter = {
     env: call.env,
     ...(machine !== undefined && { machine }),
-    ...(status !== undefined && { statuses: [status as InstanceStatus] }),
+    ...(status !== undefined && { statuses: [status] }),
   };
   const { instances: list } = await store.machines.list(filter, { limit });
   const json = { instances: list.map(instanceJson) };

@@ -1,33 +1,35 @@
 // `holdfast instance`: one machine instance: state, timers, history. Redacted fields are not shown.
 
-import { InstanceUnknown } from "../../machine/errors.js";
-import { instanceKey } from "../../machine/instance-key.js";
-import { redact } from "../../machine/redact.js";
-import type { InstanceEvent, TimerRecord } from "../../store/contract/machine/machines.js";
-import type { Call, Command, Report } from "../command.js";
-import { decode } from "../text/payload-text.js";
-import { listText } from "../text/table.js";
-import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
+import { InstanceUnknown } from "../../../machine/errors.js";
+import { instanceKey } from "../../../machine/instance-key.js";
+import { redact } from "../../../machine/redact.js";
+import type { InstanceEvent, TimerRecord } from "../../../store/contract/machine/machines.js";
+import { type Call, defineCommand, type Options, type Report } from "../../command.js";
+import { decode } from "../../text/payload-text.js";
+import { listText } from "../../text/table.js";
+import { clockTime, isoTime, timeAgo } from "../../text/time-ago.js";
 import { instanceJson, shownState } from "./instances.js";
 
 const MOST_EVENTS = 1000;
 
-export const instance: Command = {
+const OPTIONS = { retry: { type: "boolean", description: "try failed timers again" } } as const satisfies Options;
+
+export const instance = defineCommand({
   name: "instance",
   takes: ["MACHINE", "ID"],
   summary: "the state, timers and history of a machine instance",
   details: "--retry tries failed timers again.",
-  options: { retry: { type: "boolean", description: "try failed timers again" } },
+  options: OPTIONS,
   run: showInstance,
-};
+});
 
-async function showInstance(call: Call): Promise<Report> {
+async function showInstance(call: Call<typeof OPTIONS>): Promise<Report> {
   const [machine, id] = call.arguments as [string, string];
   const { machines } = await call.store();
   const key = instanceKey(call.env, machine, id);
   const [loaded] = await machines.load([key]);
   if (!loaded) throw new InstanceUnknown(machine, id);
-  const retried = call.values["retry"] ? await machines.retryTimers(key) : null;
+  const retried = call.values.retry ? await machines.retryTimers(key) : null;
   const [timers, events] = [await machines.timers(key), await machines.events(key, { after: 0, limit: MOST_EVENTS })];
   const history = events.map((event) => ({ ...event, shown: shownEvent(event, loaded.redact) }));
   const now = call.world.wallNow();
@@ -59,7 +61,7 @@ async function showInstance(call: Call): Promise<Report> {
   return { text, json };
 }
 
-function timersText(timers: readonly TimerRecord[], now: number, call: Call): string {
+function timersText(timers: readonly TimerRecord[], now: number, call: Call<typeof OPTIONS>): string {
   const records = timers.map(({ name, dueAt, state, attempts, problem }) => ({
     TIMER: name,
     DUE: timeAgo(dueAt, now),
