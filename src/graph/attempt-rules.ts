@@ -4,15 +4,16 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 
+/** Retries and timeout of one graph node. */
 export interface NodeOptions {
-  /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
+  /** Attempts in total, or a policy. @default 3, exponential from 1 s */
   readonly retry?: Retry;
-  /** Which errors are worth another attempt. Default: all but PermanentError. */
+  /** Which errors are worth another attempt. @default all but PermanentError */
   readonly retryIf?: (error: unknown) => boolean;
-  /** Limit for each attempt. Default: none. */
+  /** Limit for each attempt. @default none */
   readonly timeout?: Duration;
   /**
-   * The result counts even if it arrives after `signal` was aborted. Default: it is dropped, and the node runs again.
+   * The result counts even if it arrives after `signal` was aborted. @default it is dropped, and the node runs again
    */
   readonly finishOnAbort?: boolean;
 }

@@ -8,7 +8,9 @@ import { END } from "./position.js";
 /** The graph cannot be run. Nothing was started. */
 export class GraphInvalid extends HoldfastError {
   readonly code = "GRAPH_INVALID";
+  /** The name of the graph. */
   readonly graph: string;
+  /** What is wrong with it. */
   readonly problem: "unknown node" | "unreachable node" | "no way to an end" | "bad edge";
 
   constructor(graph: string, problem: GraphInvalid["problem"], says: string) {
@@ -32,8 +34,8 @@ export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan,
     const lost = targetsOf(edge).find((target) => target !== END && !isNode(target));
     if (lost !== undefined)
       throw invalid("unknown node", `${quote(node)} leads to ${quote(lost)}, which is not one of its nodes.`);
-    if (edge.choose === null && edge.to.length !== 1)
-      throw invalid("bad edge", `${quote(node)} has ${edge.to.length} targets but no \`choose\`.`);
+    if (edge.choose === null && edge.to.length > 1 && edge.to.includes(END))
+      throw invalid("bad edge", `${quote(node)} leads to several targets, one of them "end". Leave "end" out.`);
     if (edge.to.length === 0) throw invalid("bad edge", `${quote(node)} has no target.`);
   }
   const reached = reach([start], (node) => targetsOf(edges[node]!).filter(isNode));

@@ -11,12 +11,15 @@ import { Replay } from "../replay/replay.js";
 import { misfit, type SessionOutcome, settlement } from "../replay/settlement.js";
 import { MessageTaker } from "../replay/take-messages.js";
 import { Beginning } from "./beginning.js";
+import { AtBreakpoint } from "./breakpoint.js";
 import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";
 import { beginsEffect, type Memory } from "./memory.js";
 import { NeedsPeople, StateFailed } from "./needs-people.js";
+import { RunStream } from "./node/run-stream.js";
 import type { RunParts } from "./node-visit.js";
 import { GraphRun } from "./run-graph.js";
+import { givenInput } from "./start-input.js";
 
 export function graphProgram(graph: AnyGraph, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker } = graph;
@@ -29,7 +32,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
   let memory: Memory;
   let beginning: Beginning;
   try {
-    const loaded = await load(session, plan, codecs);
+    const loaded = await load(session, graph, codecs);
     memory = loaded.memory;
     // Awaited: written after an entry of a node, it would undo that node.
     if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]);
@@ -52,10 +55,11 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
     );
   });
   if (mail.isDue) await mail.take();
+  const stream = new RunStream(session, codecs);
   try {
-    const outcome =
-      replay.stopped ?? (await replay.run(begin(graph, environment, { replay, memory, beginning }), mail));
-    if (session.settledAs === null) await session.commit([settle(outcome, environment, session)]);
+    const under = { replay, memory, beginning, stream };
+    const outcome = replay.stopped ?? (await replay.run(begin(graph, environment, under), mail));
+    if (session.settledAs === null) await session.commit(await settle(outcome, environment, session, beginning));
   } catch (error) {
     // The last node's commit ended the run; messages that arrived meanwhile were too late.
     if (session.settledAs === null) throw error;
@@ -64,7 +68,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
   }
 }
 
-type Under = Pick<RunParts, "replay" | "memory" | "beginning">;
+type Under = Pick<RunParts, "replay" | "memory" | "beginning" | "stream">;
 
 /** The journal entries from which the calls of running nodes resume. */
 function remembered({ calls, mail, since }: Memory, { run }: Session) {
@@ -77,14 +81,26 @@ function remembered({ calls, mail, since }: Memory, { run }: Session) {
 async function begin(graph: AnyGraph, environment: ProgramEnvironment, under: Under): Promise<unknown> {
   const { codecs, servicesFor } = environment;
   const { runId, input } = under.replay.session.run;
-  const services = await servicesFor({ runId, program: graph.name, input: codecs.decode(input) });
-  return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
+  const services = await servicesFor({ runId, program: graph.name, input: givenInput(codecs.decode(input)) });
+  return new GraphRun({ ...under, plan: graph.plan, name: graph.name, codecs, services }).run();
 }
 
-function settle(outcome: SessionOutcome, environment: ProgramEnvironment, session: Session): Effect {
+async function settle(
+  outcome: SessionOutcome,
+  environment: ProgramEnvironment,
+  session: Session,
+  beginning: Beginning,
+): Promise<readonly Effect[]> {
+  const { codecs } = environment;
+  const error = outcome.kind === "threw" ? outcome.error : null;
+  // A paused run does not look at its inbox: a cancel that has just come would wait there for its resume.
+  if (error instanceof AtBreakpoint && (await session.isAskedToStop())) return [{ kind: "handBack" }];
+  // Before the first node, how the run began comes first: the breakpoint is passed by the frame that it enters.
+  if (error instanceof AtBreakpoint) return [...beginning.take(), ...error.effects(codecs)];
   const end =
-    outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, environment, session);
-  return end || settlement(outcome, environment.codecs, session);
+    (error instanceof NeedsPeople ? endOf(error, environment, session) : null) ?? settlement(outcome, codecs, session);
+  // A run that ends in its first node is rewound to it: nothing else says that it was there.
+  return end.kind === "fail" ? [...beginning.take(), end] : [end];
 }
 
 /** The effect that ends a run that cannot continue; null: the cause is outside the run, and it is reclaimed when its lease expires. */

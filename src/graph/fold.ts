@@ -4,13 +4,13 @@
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
+import { passed } from "./breakpoint.js";
 import { isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";
 import { StateFailed } from "./needs-people.js";
 import { type GraphPlan, planAt } from "./plan.js";
 import {
-  END,
   type FrameId,
   frameId,
   type NodePlace,
@@ -18,10 +18,15 @@ import {
   parentOf,
   parsePosition,
   placeIn,
+  placesIn,
   positionOf,
+  positionsIn,
   ROOT,
+  standingAt,
+  stepOf,
 } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
+import { type Breakpoints, givenInput, isStart } from "./start-input.js";
 import { applyUpdate, forgetUpdate, type StateUpdate, UPDATE_REFUSED, UPDATED } from "./state-update.js";
 
 /** Recorded when a node ends. `next` is set when its frame moves on: a branch has none. */
@@ -29,9 +34,13 @@ export interface NodeRecord {
   readonly update?: Fields | null;
   /** Where the update already is: in the entries of its items or branches. */
   readonly gather?: { readonly into: string; readonly count: number } | { readonly branches: readonly string[] };
+  /** Its function was not called: the result was in the cache. */
+  readonly cached?: boolean;
   /** Set when a failure edge is taken. */
   readonly failure?: StoredError;
   readonly next?: Position;
+  /** Set when it ran side by side with others: the step, like `a:1,b:2`, which ends with the last of them. */
+  readonly step?: Position;
   /** The message it waited for. */
   readonly took?: string;
 }
@@ -47,9 +56,14 @@ export interface FoldOptions {
   readonly codecs: Codecs;
   readonly runId: string;
   readonly baseSeq: number;
+  /** The name of the graph, where a thread may have to be read. */
+  readonly program?: string;
 }
 
-/** Entries from the start of the generation, or from a snapshot; `until` ends the fold early. */
+/**
+ * Entries from the start of the generation, or from a snapshot; `until` ends the fold early. A run that is being rewound needs no more
+ * than its visits and what it has spent: an update that no reducer takes does not keep it from being rewound to before it.
+ */
 export function fold(
   entries: readonly JournalEntry[],
   options: FoldOptions,
@@ -59,8 +73,9 @@ export function fold(
   const isRecorded = isBegunFirst(entries);
   for (const entry of entries) {
     memory = next(memory, entry, options, isRecorded);
-    if (until(memory)) return memory;
+    if (until(memory)) break;
   }
+  if (memory.problem && !memory.rewind) throw memory.problem;
   return memory;
 }
 
@@ -88,7 +103,7 @@ function next(
       enter(memory, { path: name, visit: key! }, value() as FrameRecord);
       return memory;
     case "node":
-      leaveAgain(memory, plan, { path: name, visit: key! }, value() as NodeRecord);
+      leave(memory, plan, { path: name, visit: key! }, value() as NodeRecord);
       return memory;
     case "item":
       keep(memory, { path: name, visit: key! }, { value: value() });
@@ -113,6 +128,13 @@ function next(
       return memory;
     case "begun":
       return begun(memory, value() as FrameRecord);
+    case "breakpoints":
+      memory.breakpoints = value() as Breakpoints;
+      forgetUpdate(memory, key!);
+      return memory;
+    case "breakpoint":
+      passed(memory, { path: name, visit: key! });
+      return memory;
     case UPDATED:
       applyUpdate(memory, plan, key!, value() as StateUpdate);
       return memory;
@@ -136,9 +158,11 @@ function next(
 function begin(plan: GraphPlan, input: unknown, at: number, isRecorded: boolean): Memory {
   const memory = new Memory();
   memory.since = at;
-  if (isRecorded || isFork(input)) return memory;
+  const { breakpoints = null, thread = null } = isStart(input) ? input["~start"] : {};
+  Object.assign(memory, { breakpoints, thread });
+  if (isRecorded || isFork(input) || thread !== null) return memory;
   try {
-    enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+    enter(memory, ROOT, { state: plan.init(givenInput(input)), start: plan.start });
   } catch (error) {
     throw new StateFailed("init", error);
   }
@@ -158,40 +182,86 @@ export function enter(memory: Memory, place: NodePlace, { state, start }: FrameR
     at: positionOf(start, 1),
     visits: { [start]: 1 },
     moves: 0,
-    failure: null,
   };
   memory.frames.set(frameId(place), frame);
 }
 
-/** A node has ended: its frame moves on with its update, or its result waits for the parallel ones. */
+/**
+ * A node has ended: its frame moves on with its update, or its result waits for the parallel ones. What no reducer takes is the memory's
+ * `problem`.
+ */
 export function leave(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
-  const { next: position, took, failure } = record;
+  const { next: position, took } = record;
   if (took !== undefined) memory.mail = memory.mail.filter(({ key }) => key !== took);
   if (position === undefined) {
     memory.forget(place, { results: false });
     keep(memory, place, { value: record });
     return;
   }
-  const { frame: outer, node } = parentOf(place);
-  const id: FrameId = frameId(outer);
-  const frame = memory.frames.get(id)!;
-  const reducers = planAt(plan, outer.path)?.reducers ?? {};
-  let state = frame.state;
-  for (const update of updatesOf(memory, place, record)) state = reduced(reducers, state, update);
-  memory.forget(place, { results: true });
-  const visits = position === END ? frame.visits : arrived(frame.visits, position);
-  const failed = failure ? { node, error: failure } : null;
-  memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });
+  const outer = parentOf(place).frame;
+  const frame = memory.frames.get(frameId(outer))!;
   memory.iterations++;
   memory.recorded++;
+  const nodes = placesIn(outer, frame.at);
+  if (nodes.length <= 1) {
+    move(memory, plan, outer, [{ place, record }]);
+    return;
+  }
+  memory.forget(place, { results: false });
+  keep(memory, place, { value: record });
+  const ended = nodes.map((one) => ({ place: one, result: memory.results.get(frameId(one)) }));
+  if (ended.some(({ result }) => !result || !("value" in result))) return;
+  const records = ended.map((one) => ({ place: one.place, record: (one.result as { value: NodeRecord }).value }));
+  move(memory, plan, outer, records);
 }
 
-/** A recorded update was accepted once; code changed since may no longer accept it. */
-function leaveAgain(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
+/** The frame moves on when all nodes of its step have ended: their updates count in the order of the step. */
+function move(memory: Memory, plan: GraphPlan, outer: NodePlace, ended: readonly Ended[]): void {
+  const id: FrameId = frameId(outer);
+  const frame = memory.frames.get(id)!;
+  const state = stateAfter(memory, plan, outer, ended);
+  for (const { place } of ended) memory.forget(place, { results: true });
+  const at = stepOf(ended.map(({ record }) => record.next!));
+  const failures = failuresOf(ended);
+  memory.frames.set(id, {
+    state,
+    at,
+    from: ended.map(({ place }) => standingAt(place).position),
+    visits: positionsIn(at).reduce(arrived, frame.visits),
+    moves: frame.moves + ended.length,
+    ...(failures && { failures }),
+  });
+}
+
+export interface Ended {
+  readonly place: NodePlace;
+  readonly record: NodeRecord;
+}
+
+function failuresOf(ended: readonly Ended[]): Frame["failures"] {
+  const failed = ended.filter(({ record }) => record.failure);
+  if (failed.length === 0) return undefined;
+  const byTarget = failed.flatMap(({ place, record }) => {
+    const failure = { node: parentOf(place).node, error: record.failure! };
+    return positionsIn(record.next!).map((at) => [parsePosition(at).node, failure] as const);
+  });
+  return Object.fromEntries(byTarget.reverse());
+}
+
+/**
+ * A recorded update was accepted once; code changed since may no longer accept it. The run's path is still known: from there on it leads
+ * from node to node without their updates.
+ */
+function stateAfter(memory: Memory, plan: GraphPlan, outer: NodePlace, ended: readonly Ended[]): Fields {
+  const { state } = memory.frames.get(frameId(outer))!;
+  if (memory.problem) return state;
+  const reducers = planAt(plan, outer.path)?.reducers ?? {};
+  const updates = ended.flatMap(({ place, record }) => updatesOf(memory, place, record));
   try {
-    leave(memory, plan, place, record);
+    return updates.reduce((now, update) => reduced(reducers, now, update), state);
   } catch (error) {
-    throw new StateFailed("reducer", error);
+    memory.problem = new StateFailed("reducer", error);
+    return state;
   }
 }
 
@@ -229,6 +299,8 @@ function reopen(memory: Memory, at: number, note: { readonly rewind?: Rewind } |
   memory.since = at;
   memory.calls = memory.calls.filter(({ kind }) => !kind.endsWith(".tried"));
   for (const [id, result] of memory.results) if ("error" in result) memory.results.delete(id);
+  // It was asked to stop before; now a person wants it to continue.
+  memory.mail = memory.mail.filter(({ key }) => key !== "cancel" && !key?.startsWith("pause:"));
   memory.rewind = note?.rewind ?? null;
   return memory;
 }

@@ -7,6 +7,7 @@ import type { GraphPlan } from "./plan.js";
 export interface Graph<Name extends string, S, N extends string, In, Out, Parsed = In>
   extends Definition<Name, In, Out, Parsed> {
   readonly kind: "graph";
+  /** The graph as the runtime executes it. */
   readonly plan: GraphPlan;
   /** As a Mermaid flow chart; with a run's position from `graphs.position` highlighted. */
   toMermaid(at?: { readonly position: string | null }): string;

@@ -13,13 +13,14 @@ import { frozen } from "./frozen.js";
 import type { Graph } from "./graph-value.js";
 import { checkedBudgets } from "./limits.js";
 import { toMermaid } from "./mermaid.js";
-import { type EdgeValue, type GraphNode, type GraphPlan, nodeKind } from "./plan.js";
+import { drawnGraph, type EdgeValue, type GraphNode, type GraphPlan, nodeKind } from "./plan.js";
 import { type END, graphNodeName } from "./position.js";
 import type { Fields } from "./reducer.js";
 import type { State } from "./state.js";
 
+/** Limits of each run of a graph. */
 export interface GraphLimits {
-  /** How many nodes a run may execute, including those of subgraphs. Default 1,000. */
+  /** How many nodes a run may execute, including those of subgraphs. @default 1,000 */
   readonly iterations?: number;
   /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
@@ -29,14 +30,14 @@ export interface GraphLimits {
 
 export type Target<N extends string> = N | typeof END;
 
-/** To one node, to one of several, or to the end; and the target when the node has failed for good. */
+/** To one node, to several side by side, to those that `choose` names, or to the end; and the target when the node has failed for good. */
 export type Edge<S, N extends string> =
   | Target<N>
-  | { readonly to: Target<N>; readonly failed?: Target<N> }
+  | { readonly to: Target<N> | readonly N[]; readonly failed?: Target<N> }
   | {
       readonly to: readonly Target<N>[];
-      /** Pure; returns one of `to`. */
-      readonly choose: (state: Readonly<S>) => Target<N>;
+      /** Pure; returns one of `to`, or several, which then run side by side. */
+      readonly choose: (state: Readonly<S>) => Target<N> | readonly Target<N>[];
       readonly failed?: Target<N>;
     };
 
@@ -48,33 +49,40 @@ type Choosing<OneEdge> = OneEdge extends {
   readonly to: readonly (infer To)[];
   readonly choose: (state: infer S) => infer Chosen;
 }
-  ? [Chosen] extends [To]
+  ? [Chosen] extends [To | readonly To[]]
     ? unknown
-    : { readonly choose: (state: S) => To }
+    : { readonly choose: (state: S) => To | readonly To[] }
   : unknown;
 
 type NameOf<Nodes> = keyof Nodes & string;
 
+/** A graph as it is written: its state, nodes and edges. */
 interface Shape<S, Nodes, E> {
+  /** What `state()` declared. */
   readonly state: State<S>;
+  /** The node at which a run begins. */
   readonly start: NoInfer<NameOf<Nodes>>;
+  /** The nodes, by name. */
   readonly nodes: Nodes;
+  /** Where a run moves from each node. */
   readonly edges: E & Fitting<E, NoInfer<NameOf<Nodes>>>;
+  /** Limits of each run. */
   readonly limits?: GraphLimits;
-  /** The state is written after this many nodes, which bounds the time to resume elsewhere. Default 100. */
+  /** The state is written after this many nodes, which bounds the time to resume elsewhere. @default 100 */
   readonly snapshotEvery?: number;
-  /** The queue of its runs. Default: its name. */
+  /** The queue of its runs. @default its name */
   readonly queue?: string;
-  /** Pins new runs to programs of this version. Default: any version may execute them. */
+  /** Pins new runs to programs of this version. @default any version may execute them */
   readonly version?: string;
   /** After this many failures in a row, triggers start no run until a probe succeeds. `start` is not affected. */
   readonly circuitBreaker?: CircuitBreaker;
 }
 
+/** Edges to the end of a graph. */
 interface Ends<S, Parsed, Out> {
-  /** Creates the first state from the input. Default: the input is the state. */
+  /** Creates the first state from the input. @default the input is the state */
   readonly init?: (input: Parsed) => S;
-  /** The run's result. Default: the last state. */
+  /** The run's result. @default the last state */
   readonly output?: (state: Readonly<S>) => Out;
 }
 
@@ -84,7 +92,36 @@ type Begins<S, Parsed> = Parsed extends S ? unknown : { readonly init: (input: P
 const DEFAULT_ITERATIONS = 1_000;
 const DEFAULT_SNAPSHOT_EVERY = 100;
 
-/** One signature: with overloads, the functions inside would be typed by the first and checked against the second. */
+// One signature: with overloads, the functions inside would be typed by the first and checked against the second.
+/**
+ * Defines a graph: named nodes that work on a typed state, and edges between them, with cycles, people and branches.
+ *
+ * @example
+ * ```ts
+ * const chat = graph("chat", {
+ *   state: S,
+ *   init: (message: string) => ({ messages: [message], sources: [] }),
+ *   start: "listen",
+ *   nodes: {
+ *     listen: async (ctx, s) => {
+ *       const [, name] = /I am (\w+)/.exec(s.messages.at(-1)!) ?? [];
+ *       if (name) ctx.store.put("people", "me", name);
+ *     },
+ *     web: S.node({ cache: { key: (s) => s.messages.at(-1), ttl: "1h" } }, async () => {
+ *       console.log("asks the web");
+ *       return { sources: ["web"] };
+ *     }),
+ *     wiki: async () => {},
+ *     answer: async (ctx, s) => {
+ *       const name = (await ctx.store.get<string>("people", "me")) ?? "you";
+ *       return { messages: [`${name}, that was message ${(s.messages.length + 1) / 2}`] };
+ *     },
+ *   },
+ *   edges: { listen: { to: ["web", "wiki"] }, web: "answer", wiki: "answer", answer: "end" },
+ *   output: (s) => s.messages.at(-1),
+ * });
+ * ```
+ */
 export function graph<
   const Name extends string,
   S,
@@ -120,6 +157,7 @@ export function graph(name: string, options: AllOptions): Graph<string, Fields, 
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     plan,
     toMermaid: (at) => toMermaid(plan, at?.position ?? null),
+    shape: () => drawnGraph(plan),
     serve: (environment) => [graphProgram(made, environment)],
   };
   return made;

@@ -19,6 +19,7 @@ export class IterationLimit extends PermanentError {
 /** The run has spent more than its graph allows. */
 export class BudgetExceeded extends PermanentError {
   override readonly code = "BUDGET_EXCEEDED";
+  /** The budget, its limit and what was spent. */
   readonly details: { readonly budget: string; readonly limit: number; readonly spent: number };
 
   constructor(budget: string, limit: number, spent: number) {

@@ -7,19 +7,31 @@ import { LimitExceeded } from "../kernel/error.js";
 import type { AppendEffect } from "../kernel/run/effect.js";
 import { JournalCorrupt, type JournalEntry } from "../store/contract/journal/journal.js";
 import { frozen } from "./frozen.js";
+import type { StateFailed } from "./needs-people.js";
 import { type FrameId, isWithin, type NodePlace, type Position } from "./position.js";
 import type { Fields } from "./reducer.js";
+import type { Breakpoints } from "./start-input.js";
 
 /** A graph in progress: the run's own, or one inside a node. */
 export interface Frame {
   readonly state: Fields;
   readonly at: Position;
+  /** The nodes that led here. */
+  readonly from?: readonly Position[];
+  /** It has paused here at a breakpoint. */
+  readonly stopped?: boolean;
   /** How often each node was visited, including the current visit. */
   readonly visits: Readonly<Record<string, number>>;
   /** How many of its nodes have ended. */
   readonly moves: number;
-  /** The failure for which a failure edge was taken, until the target node ends. */
-  readonly failure: { readonly node: string; readonly error: StoredError } | null;
+  /** By the node that a failure edge led to: the failure for which it was taken. Of several that lead to one node, the first counts. */
+  readonly failures?: Readonly<Record<string, Failure>>;
+}
+
+/** The failure of a node for which its failure edge was taken. */
+export interface Failure {
+  readonly node: string;
+  readonly error: StoredError;
 }
 
 /** The result of a branch or an item, or the failure of a node that has not ended. */
@@ -36,6 +48,11 @@ export interface Rewind {
   readonly state: Fields | null;
 }
 
+/** A person's choice to continue a run with a damaged journal from this entry, a snapshot behind the gap. */
+export interface Resume {
+  readonly from: number;
+}
+
 interface Snapshot {
   readonly frames: Readonly<Record<FrameId, Frame>>;
   readonly mail: Mail[];
@@ -43,6 +60,9 @@ interface Snapshot {
   readonly iterations: number;
   readonly since: number;
   readonly recorded: number;
+  readonly breakpoints?: Breakpoints;
+  readonly thread?: string;
+  readonly threadFrom?: string | null;
 }
 
 export class Memory {
@@ -66,6 +86,13 @@ export class Memory {
   /** Whether the journal records how the run began. */
   begun = false;
   rewind: Rewind | null = null;
+  /** Why its state does not follow from the journal: only a rewind to before that continues it. */
+  problem: StateFailed | null = null;
+  breakpoints: Breakpoints | null = null;
+  /** The conversation that it continues. */
+  thread: string | null = null;
+  /** The run whose state it began with. */
+  threadFrom: string | null = null;
 
   /** Only frames and messages: everything else has been folded into them. */
   get isQuiet(): boolean {
@@ -86,6 +113,7 @@ export class Memory {
       for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
     if (this.progressCounts.size > 0)
       for (const id of this.progressCounts.keys()) if (isWithin(placeOfId(id), place)) this.progressCounts.delete(id);
+    if (this.mail.length > 0) this.mail = this.mail.filter((one) => !isDecisionWithin(one, place));
     if (!results || this.results.size === 0) return;
     for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
   }
@@ -110,8 +138,10 @@ export function beginsEffect(memory: Memory, codecs: Codecs): AppendEffect {
 }
 
 function encodeSnapshot(memory: Memory, codecs: Codecs, name: "" | "begins"): AppendEffect {
-  const { frames, mail, spent, iterations, since, recorded } = memory;
-  const snapshot: Snapshot = { frames: Object.fromEntries(frames), mail, spent, iterations, since, recorded };
+  const { frames, mail, spent, iterations, since, recorded, breakpoints, thread, threadFrom } = memory;
+  const rest = { ...(breakpoints && { breakpoints }), ...(thread !== null && { thread, threadFrom }) };
+  const counted = { spent, iterations, since, recorded };
+  const snapshot: Snapshot = { frames: Object.fromEntries(frames), mail, ...counted, ...rest };
   return { kind: "append", entry: { kind: "snapshot", name, payload: codecs.encode(snapshot, "state") } };
 }
 
@@ -127,6 +157,13 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
 /** The entries of a wait are named after its signal; their key is its place. */
 function placeOfCall({ kind, name, key }: JournalEntry): NodePlace {
   return kind.startsWith("wait.") ? placeOfId(key!) : { path: name, visit: key! };
+}
+
+/** The key of a decision: `wait:` and its gate, `wait:review:1` or `wait:review:1@40`. */
+function isDecisionWithin({ name, key }: Mail, place: NodePlace): boolean {
+  const gate = `wait:${name}:`;
+  if (!key?.startsWith(gate)) return false;
+  return isWithin({ path: name, visit: key.slice(gate.length).split("@")[0]! }, place);
 }
 
 function placeOfId(id: string): NodePlace {

@@ -1,22 +1,22 @@
 // Draws a graph as a Mermaid flow chart, with a run's current node highlighted.
 
 import type { AnyNode, GraphPlan } from "./plan.js";
-import { END, parsePosition } from "./position.js";
+import { END, parsePosition, positionsIn } from "./position.js";
 
 /** `position`: a run's position, like `review:2`; null: none yet. */
 export function toMermaid({ start, nodes, edges }: GraphPlan, position: string | null): string {
   const ids = new Map(Object.keys(nodes).map((name, i) => [name, `n${i}`]));
   const idOf = (name: string) => (name === END ? "done" : ids.get(name)!);
-  const at = position === null || position === END ? position : parsePosition(position);
+  const at = position === null ? [] : positionsIn(position).map(parsePosition);
   const lines = Object.entries(nodes).map(([name, node]) => {
-    const here = at !== null && at !== END && at.node === name;
-    return `  ${idOf(name)}${shape(node, here && at.visit > 1 ? `${name} · ${at.visit}` : name)}`;
+    const visit = at.find((one) => one.node === name)?.visit ?? 1;
+    return `  ${idOf(name)}${shape(node, visit > 1 ? `${name} · ${visit}` : name)}`;
   });
   const arrows = Object.entries(edges).flatMap(([from, { to, choose, failed }]) => [
     ...to.map((target) => `  ${idOf(from)} ${choose ? "-.->" : "-->"} ${idOf(target)}`),
     ...(failed === null ? [] : [`  ${idOf(from)} -- failed --> ${idOf(failed)}`]),
   ]);
-  const marked = at === null ? null : idOf(at === END ? END : at.node);
+  const marked = (position === END ? [END] : at.map(({ node }) => node)).map(idOf).join(",");
   return [
     "flowchart TD",
     `  begin((start)) --> ${idOf(start)}`,

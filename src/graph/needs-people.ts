@@ -3,6 +3,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 
+/** A run that stops until a person decides: it is quarantined with this error. */
 export abstract class NeedsPeople extends HoldfastError {
   /** Whether other code may continue it. */
   readonly otherCode: boolean = true;
@@ -53,6 +54,7 @@ export class PlanChanged extends NeedsPeople {
 /** The state cannot be rebuilt from the journal: `init` or a reducer threw. */
 export class StateFailed extends NeedsPeople {
   readonly code = "STATE_FAILED";
+  /** The function that threw. */
   readonly by: "init" | "reducer";
 
   constructor(by: StateFailed["by"], cause: unknown) {

@@ -8,7 +8,9 @@ import type { StepInfo } from "../replay/step-call.js";
 import type { AttemptRules } from "./attempt-rules.js";
 import type { Beginning } from "./beginning.js";
 import type { NodeRecord } from "./fold.js";
-import type { Memory } from "./memory.js";
+import type { Failure, Memory } from "./memory.js";
+import type { Keep } from "./node/long-term-store.js";
+import type { RunStream } from "./node/run-stream.js";
 import type { AnyNode, GraphPlan } from "./plan.js";
 import type { NodePlace } from "./position.js";
 import type { Fields } from "./reducer.js";
@@ -21,15 +23,26 @@ export interface RunParts {
   readonly codecs: Codecs;
   readonly services: Services;
   readonly beginning: Beginning;
+  /** The graph's. */
+  readonly name: string;
+  readonly stream: RunStream;
+}
+
+/** What an attempt writes outside of the run's journal, together with its result. */
+export interface Keeping {
+  values: readonly Keep[];
 }
 
 /** A node to be run: its place, its state, and what happens at its end. */
 export interface NodeVisit {
   readonly place: NodePlace;
   readonly state: Fields;
-  readonly failure: { readonly node: string; readonly error: StoredError } | null;
-  /** Adds the frame's next position, and determines whether that is the end of the run. */
-  readonly finish: (record: NodeRecord, goto?: string) => NodeRecord;
+  readonly failure: Failure | null;
+  /**
+   * Adds the frame's next position, and determines whether that is the end of the run. `attempt`: whose result it is, where an earlier
+   * one may still return.
+   */
+  readonly finish: (record: NodeRecord, goto?: readonly string[], attempt?: object) => NodeRecord;
   /** The nodes that it may go to; null where it has no edge of its own. */
   readonly targets: ReadonlySet<string> | null;
   readonly rescue: ((error: StoredError) => NodeRecord | undefined) | null;
@@ -51,7 +64,7 @@ export interface Walker {
   call<T>(
     kind: "node" | "item",
     nodeVisit: NodeVisit,
-    rules: AttemptRules,
-    work: (info: StepInfo, spending: Spending) => T | Promise<T>,
+    rules: AttemptRules & { readonly failures?: number | undefined },
+    work: (info: StepInfo, spending: Spending, keeping: Keeping) => T | Promise<T>,
   ): Promise<T>;
 }

@@ -6,6 +6,7 @@ import type { Signal } from "../replay/signal.js";
 import type { Decision } from "../workflow/context.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { GraphChanged } from "./needs-people.js";
+import type { CacheRules } from "./node/node-cache.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import type { Fields, Reducers } from "./reducer.js";
 
@@ -13,6 +14,7 @@ import type { Fields, Reducers } from "./reducer.js";
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing changes nothing
 export type Update<S> = Partial<S> | void;
 
+/** The function of a graph node: returns the fields of the state that it changes. */
 export type NodeFunction<S> = (ctx: NodeContext, state: Readonly<S>) => Update<S> | Promise<Update<S>>;
 
 interface OfState<S> {
@@ -24,6 +26,7 @@ export interface FunctionNode<S> extends OfState<S> {
   readonly kind: "function";
   readonly rules: AttemptRules;
   readonly run: NodeFunction<S>;
+  readonly cache?: CacheRules | null;
 }
 
 export interface MapNode<S> extends OfState<S> {
@@ -85,8 +88,8 @@ export function nodeKind<S>(node: GraphNode<S>): NodeKind<S> {
 export interface EdgeValue {
   /** The targets, in the order they were written. */
   readonly to: readonly string[];
-  /** Null: there is only one target. */
-  readonly choose: ((state: Fields) => string) | null;
+  /** Null: all of them. */
+  readonly choose: ((state: Fields) => string | readonly string[]) | null;
   /** The target when the node has failed for good; null: the run fails. */
   readonly failed: string | null;
 }
@@ -119,7 +122,7 @@ export function planAt(plan: GraphPlan, path: string): GraphPlan | null {
   return node?.kind === "subgraph" ? node.graph.plan : null;
 }
 
-function nodeAt(plan: GraphPlan, path: string): AnyNode | undefined {
+export function nodeAt(plan: GraphPlan, path: string): AnyNode | undefined {
   let inside: Readonly<Record<string, AnyNode>> | null = plan.nodes;
   let node: AnyNode | undefined;
   for (const name of path.split("/")) {
@@ -134,4 +137,15 @@ export function own(nodes: Readonly<Record<string, AnyNode>>, name: string, path
   const node = Object.hasOwn(nodes, name) ? nodes[name] : undefined;
   if (!node) throw new GraphChanged(path);
   return node;
+}
+
+/** As it is stored and drawn. */
+export function drawnGraph({ start, nodes, edges }: GraphPlan): object {
+  const arrows = Object.entries(edges).flatMap(([from, { to, failed }]) => [
+    ...to.map((one) => ({ from, to: one })),
+    ...(failed === null ? [] : [{ from, to: failed, failed: true }]),
+  ]);
+  const named = Object.entries(nodes).map(([name, { kind }]) => ({ name, kind }));
+  const ends = arrows.some(({ to }) => to === "end") ? [{ name: "end", kind: "end" }] : [];
+  return { kind: "graph", start, nodes: [...named, ...ends], edges: arrows };
 }

@@ -4,7 +4,7 @@
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
 
-/** The next node and the number of its visit; or the end. */
+/** The next node and the number of its visit; several side by side: `a:1,b:2`; or the end. */
 export type Position = `${string}:${number}` | typeof END;
 
 export const END = "end";
@@ -29,13 +29,54 @@ export function parsePosition(position: string): { readonly node: string; readon
   return { node: position.slice(0, colon), visit: Number(position.slice(colon + 1)) };
 }
 
+/** The nodes of a step: one, several side by side, or none at the end. No name has a colon. */
+export function positionsIn(at: string): readonly Position[] {
+  return at === END ? [] : (at.split(/(?<=:\d+),/) as Position[]);
+}
+
+/** Each once, in their order; the end only when nothing else is left. */
+export function stepOf(positions: readonly Position[]): Position {
+  const nodes = new Set(positions.flatMap(positionsIn));
+  return nodes.size === 0 ? END : ([...nodes].join(",") as Position);
+}
+
 export function placeIn(frame: NodePlace, node: string, visit: number): NodePlace {
   if (frame.path === "") return { path: node, visit: String(visit) };
   return { path: `${frame.path}/${node}`, visit: `${frame.visit}.${visit}` };
 }
 
+/** The places of a frame's step. */
+export function placesIn(frame: NodePlace, at: string): readonly NodePlace[] {
+  return positionsIn(at).map((position) => {
+    const { node, visit } = parsePosition(position);
+    return placeIn(frame, node, visit);
+  });
+}
+
 export function frameId({ path, visit }: NodePlace): FrameId {
   return path === "" ? "" : `${path}:${visit}`;
+}
+
+/** A position anywhere in a graph, as `placeIn` and `frameId` write it: `search:2`, `research/plan:1.3`; or the end. */
+export function placeOf(position: string): NodePlace {
+  if (position === END) return { path: END, visit: "" };
+  const colon = position.lastIndexOf(":");
+  return { path: position.slice(0, colon), visit: position.slice(colon + 1) };
+}
+
+/** The frame that has this place as its position. */
+export function standingAt(place: NodePlace): { readonly frame: NodePlace; readonly position: Position } {
+  const { frame, node } = parentOf(place);
+  if (node === END) return { frame, position: END };
+  return { frame, position: positionOf(node, Number(place.visit.slice(place.visit.lastIndexOf(".") + 1))) };
+}
+
+/** The places that a place lies in, from the outside. */
+export function placesAround({ path, visit }: NodePlace): readonly NodePlace[] {
+  const [names, visits] = [path.split("/"), visit.split(".")];
+  return names
+    .slice(1)
+    .map((_, i) => ({ path: names.slice(0, i + 1).join("/"), visit: visits.slice(0, i + 1).join(".") }));
 }
 
 /** The frame that a node belongs to, and the node's own name in it. */

@@ -12,17 +12,17 @@ export type Reducer<T> = (old: T, update: T) => T;
 // biome-ignore lint/suspicious/noExplicitAny: the reducers of any state
 export type Reducers = Readonly<Record<string, Reducer<any> | undefined>>;
 
-/** The default of a field without a reducer. */
+/** A reducer that takes the new value: the default of a field without one. */
 export function replace<T>(): Reducer<T> {
   return (_old, update) => update;
 }
 
-/** A list that grows. */
+/** A reducer for a list that grows: updates are added to its end. */
 export function append<T>(): Reducer<readonly T[]> & Reducer<T[]> {
   return ((old: readonly T[], update: readonly T[]) => [...old, ...update]) as Reducer<readonly T[]> & Reducer<T[]>;
 }
 
-/** An object whose fields are replaced one by one. */
+/** A reducer for an object whose fields are replaced one by one. */
 export function merge<T extends object>(): Reducer<T> {
   return (old, update) => ({ ...old, ...update });
 }

@@ -1,79 +1,173 @@
 // Walks a graph from its run's position: one node after the other, each recorded before the next one begins.
 
+import { buggify } from "../kernel/buggify.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { callId } from "../replay/recorded.js";
 import { PermanentError, StepCall, type StepInfo } from "../replay/step-call.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
+import { applyBreakpoints, BREAKPOINTS, stopAt } from "./breakpoint.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import { type Memory, snapshotEffect } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
-import type { NodeVisit, RunParts, Walker } from "./node-visit.js";
+import { type ThreadValue, threadSpace } from "./node/spaces.js";
+import type { Keeping, NodeVisit, RunParts, Walker } from "./node-visit.js";
 import { type AnyNode, type EdgeValue, type GraphPlan, own } from "./plan.js";
-import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
+import {
+  END,
+  frameId,
+  type NodePlace,
+  type Position,
+  parsePosition,
+  placeIn,
+  positionOf,
+  positionsIn,
+  ROOT,
+  stepOf,
+} from "./position.js";
 import { combined, type Fields, isReduced } from "./reducer.js";
-import { runNode } from "./run-node.js";
+import { runNode, throwFirst } from "./run-node.js";
 import { Spending } from "./spending.js";
 import { applyUpdates, STATE_UPDATE } from "./state-update.js";
+import { Together } from "./together.js";
 
 const NOTHING: readonly Effect[] = [];
 const ONCE = attemptRules({ retry: 1 });
 
+/** How a node is visited next to others of its step. */
+interface Beside {
+  readonly alone: boolean;
+  readonly before: readonly Position[];
+}
+
 export class GraphRun implements Walker {
   readonly parts: RunParts;
+  readonly #together: Together;
 
   constructor(parts: RunParts) {
     this.parts = parts;
+    this.#together = new Together(parts.memory);
   }
 
   async run(): Promise<unknown> {
-    const { plan } = this.parts;
-    return plan.output(await this.walk(ROOT, plan, true));
+    const { plan, memory } = this.parts;
+    const last = await this.walk(ROOT, plan, true);
+    const output = plan.output(last);
+    if (memory.thread === null) return output;
+    // A result that cannot be stored fails the run, which then leaves its thread as it was.
+    this.parts.codecs.encode(output, "result");
+    await this.#keepThread(memory.thread, last);
+    return output;
+  }
+
+  /**
+   * The next run of the thread begins with this state. One that was asked to stop ends, and keeps it, after its resume. A run that
+   * failed or was quarantined, and ends after a later run of its thread, keeps nothing: it does not know what that one added.
+   */
+  async #keepThread(key: string, state: Fields): Promise<void> {
+    const { replay, codecs, name, memory } = this.parts;
+    const { session, gate } = replay;
+    if (gate.isClosed) return;
+    const kept = await session.keptValue(threadSpace(name), key);
+    const by = kept ? (codecs.decode(kept.value) as ThreadValue).run : null;
+    if (by !== null && by !== memory.threadFrom && by !== session.run.runId) return;
+    const value = codecs.encode({ state, run: session.run.runId } satisfies ThreadValue, "state of the thread");
+    await session.transaction(async (tx) => {
+      await session.keep([{ space: threadSpace(name), key, value, ttlMs: null }], tx);
+      return [{ kind: "append", entry: { kind: "thread", name: key } }];
+    });
   }
 
   /** From the frame's position to its end. */
   async walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields> {
-    const { memory, codecs, replay, beginning } = this.parts;
+    const { memory } = this.parts;
     for (;;) {
-      if (place === ROOT && memory.mail.some(({ name }) => name === STATE_UPDATE)) {
-        beginning.write();
-        await applyUpdates(memory, plan, codecs, replay.session);
-      }
+      if (memory.problem) throw memory.problem;
+      if (memory.mail.length > 0) await this.#applyMail(place, plan);
       const frame = memory.frames.get(frameId(place))!;
+      const stop = stopAt(memory, place, frame);
+      if (stop) throw stop;
       if (frame.at === END) {
         this.#expectWithinBudgets();
         return frame.state;
       }
-      const { node, visit } = parsePosition(frame.at);
-      const here = placeIn(place, node, visit);
-      const spec = own(plan.nodes, node, here.path);
-      this.#expectWithinLimits(plan, frame.moves, here);
-      const { state, failure, visits } = frame;
-      const edge = plan.edges[node]!;
-      const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
-      const leading = (record: NodeRecord, name: string): NodeRecord => {
-        nodeVisit.isLast = name === END && place === ROOT;
-        return { ...record, next: target(name) };
-      };
-      const finish = (record: NodeRecord, goto?: string): NodeRecord => {
-        let after = state;
-        // Before it is recorded: an update that a reducer rejects fails this node, not every later replay of the
-        // journal.
-        const chooses = edge.choose !== null && goto === undefined;
-        const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
-        const updates = looks ? updatesOf(memory, here, record) : [];
-        for (const update of updates) after = combined(plan.reducers, after, update);
-        return leading(record, goto ?? targetOf(node, edge, after));
-      };
-      const { failed } = edge;
-      const rescue = (error: StoredError) =>
-        failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
-      const targets = new Set([...Object.keys(plan.nodes), END]);
-      const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, targets, alone, isLast: false };
-      const record = await this.node(spec, nodeVisit);
-      leave(memory, this.parts.plan, here, record);
+      const step = positionsIn(frame.at);
+      if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: [] });
+      else {
+        const visits = step.map((at, i) => this.#visit(place, plan, at, { alone: false, before: step.slice(0, i) }));
+        throwFirst(await Promise.allSettled(visits));
+      }
+    }
+  }
+
+  /** What others sent that counts between two nodes. */
+  async #applyMail(place: NodePlace, plan: GraphPlan): Promise<void> {
+    const { memory, codecs, replay, beginning } = this.parts;
+    const isDue = ({ name }: { readonly name: string }) =>
+      name === BREAKPOINTS || (place === ROOT && name === STATE_UPDATE);
+    if (!memory.mail.some(isDue)) return;
+    beginning.write();
+    await applyBreakpoints(memory, replay.session, codecs);
+    if (place !== ROOT) return;
+    const updating = { memory, plan, codecs, session: replay.session };
+    await applyUpdates(updating, (update) => this.#together.takes(plan.reducers, update));
+  }
+
+  /** One node of a frame's step. All see the state with which the step began. `before`: those of the step that begin before it. */
+  async #visit(place: NodePlace, plan: GraphPlan, position: Position, { alone, before }: Beside): Promise<void> {
+    const { memory } = this.parts;
+    const frame = memory.frames.get(frameId(place))!;
+    const { node, visit } = parsePosition(position);
+    const here = placeIn(place, node, visit);
+    const isStep = frame.at !== position;
+    const isDone = (at: Position) => {
+      const { node: name, visit: nth } = parsePosition(at);
+      const done = memory.results.get(frameId(placeIn(place, name, nth)));
+      return done !== undefined && "value" in done;
+    };
+    if (isStep && isDone(position)) return;
+    const spec = own(plan.nodes, node, here.path);
+    const begun = before.filter((at) => !isDone(at)).length;
+    this.#expectWithinLimits(plan, { all: memory.iterations + begun, own: frame.moves + before.length }, here);
+    const { state, failures, visits } = frame;
+    const edge = plan.edges[node]!;
+    const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
+    const leading = (record: NodeRecord, names: readonly string[]): NodeRecord => {
+      const next = stepOf(names.map(target));
+      nodeVisit.isLast = next === END && place === ROOT;
+      const end = { ...record, next, ...(isStep && { step: frame.at }) };
+      if (isStep) this.#together.expect(place, plan.reducers, { place: here, record: end });
+      return end;
+    };
+    const finish: NodeVisit["finish"] = (record, goto, attempt) => {
+      if (attempt && this.#together.isDropped(here, attempt)) return record;
+      let after = state;
+      // Before it is recorded: an update that a reducer rejects fails this node, not every later replay of the
+      // journal.
+      const chooses = edge.choose !== null && goto === undefined;
+      const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
+      const updates = looks ? updatesOf(memory, here, record) : [];
+      for (const update of updates) after = combined(plan.reducers, after, update);
+      return leading(record, goto ?? chosenBy(node, edge, after));
+    };
+    const { failed } = edge;
+    const rescue = (error: StoredError) => {
+      if (failed === null || endsTheRun(error)) return undefined;
+      try {
+        return leading({ failure: error }, [failed]);
+      } catch {
+        return undefined; // without its update, those of the others do not fit together either
+      }
+    };
+    const targets = new Set([...Object.keys(plan.nodes), END]);
+    const failure = failures && Object.hasOwn(failures, node) ? failures[node]! : null;
+    const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, targets, alone, isLast: false };
+    try {
+      leave(memory, this.parts.plan, here, await this.node(spec, nodeVisit));
+    } finally {
+      this.#together.forget(here);
     }
   }
 
@@ -97,12 +191,13 @@ export class GraphRun implements Walker {
   call<T>(
     kind: "node" | "item",
     nodeVisit: NodeVisit,
-    rules: AttemptRules,
-    work: (info: StepInfo, spending: Spending) => T | Promise<T>,
+    rules: AttemptRules & { readonly failures?: number | undefined },
+    work: (info: StepInfo, spending: Spending, keeping: Keeping) => T | Promise<T>,
   ): Promise<T> {
     const { replay, codecs, memory, plan, beginning } = this.parts;
     const { path, visit } = nodeVisit.place;
     const spending = new Spending(memory, plan.bounds);
+    const keeping: Keeping = { values: [] };
     const called = new Promise<T>((resolve, reject) => {
       const call = new StepCall({
         kind,
@@ -111,14 +206,24 @@ export class GraphRun implements Walker {
         key: visit,
         ...rules,
         ...(nodeVisit.rescue && kind === "node" && { rescue: nodeVisit.rescue }),
-        work: (info) => work(info, spending),
+        work: (info) => {
+          keeping.values = [];
+          if (kind === "node") this.#together.begin(nodeVisit.place, info);
+          return work(info, spending, keeping);
+        },
         ahead: () => beginning.take(),
         along: (written, payload) => {
           // Each attempt reports its progress from the start; an earlier attempt's is forgotten, here as in the fold.
           if (written.endsWith(".tried")) memory.progressCounts.delete(frameId(nodeVisit.place));
+          if (written === "node.tried") this.#together.forget(nodeVisit.place);
           const spent = spending.effects(nodeVisit.place, codecs);
-          const more = written === "node" ? this.#afterwards(nodeVisit, payload) : NOTHING;
+          const more = written === "node" ? this.#afterwards(nodeVisit, payload, keeping) : NOTHING;
           return more.length === 0 ? spent : [...spent, ...more];
+        },
+        together: (written) => {
+          const { values } = keeping;
+          if (written !== kind || values.length === 0) return null;
+          return (tx) => replay.session.keep(values, tx);
         },
         replay,
         codecs,
@@ -132,15 +237,21 @@ export class GraphRun implements Walker {
   }
 
   /** Further effects in the commit in which a frame moves on: the end of the run, or a snapshot. */
-  #afterwards(nodeVisit: NodeVisit, payload: Payload): readonly Effect[] {
+  #afterwards(nodeVisit: NodeVisit, payload: Payload, { values }: Keeping): readonly Effect[] {
     const { memory, plan, codecs, replay } = this.parts;
-    const isDue = nodeVisit.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
+    const since = memory.iterations + 1 - memory.written;
+    const isDue =
+      nodeVisit.alone && (since >= plan.snapshotEvery || buggify(replay.session.world, "graph.snapshot-now"));
     if (!nodeVisit.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, nodeVisit.place, codecs.decode(payload) as NodeRecord);
-    // A run that was asked to stop does not complete: it ends after its resume.
-    if (nodeVisit.isLast)
-      return exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING : this.#completion(after);
+    if (after.problem) return NOTHING;
+    const root = after.frames.get("")!;
+    // A run that was asked to stop, or stops at a breakpoint, does not complete: it ends after its resume.
+    const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed || stopAt(after, ROOT, root);
+    // What is kept is written in a transaction, which does not release the claim.
+    const isApart = values.length > 0 || memory.thread !== null;
+    if (nodeVisit.isLast && root.at === END) return isHeld || isApart ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;
     return effect ? [effect] : [];
@@ -156,12 +267,12 @@ export class GraphRun implements Walker {
     }
   }
 
-  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: NodePlace): void {
-    const { memory } = this.parts;
+  /** Visits of the whole run and of this graph in it, before this one. */
+  #expectWithinLimits(plan: GraphPlan, { all, own }: { all: number; own: number }, { path, visit }: NodePlace): void {
     const { bounds } = this.parts.plan;
     const next = `${path}:${visit}`;
-    if (memory.iterations >= bounds.iterations) throw new IterationLimit(bounds.iterations, next);
-    if (moves >= plan.bounds.iterations) throw new IterationLimit(plan.bounds.iterations, next);
+    if (all >= bounds.iterations) throw new IterationLimit(bounds.iterations, next);
+    if (own >= plan.bounds.iterations) throw new IterationLimit(plan.bounds.iterations, next);
     this.#expectWithinBudgets();
   }
 
@@ -173,14 +284,16 @@ export class GraphRun implements Walker {
   }
 }
 
-function targetOf(node: string, { to, choose }: EdgeValue, state: Fields): string {
-  if (!choose) return to[0]!;
+function chosenBy(node: string, { to, choose }: EdgeValue, state: Fields): readonly string[] {
+  if (!choose) return to;
   let chosen: unknown;
   try {
     chosen = choose(state);
   } catch (error) {
     throw new PermanentError(`The \`choose\` of the edge from ${JSON.stringify(node)} threw.`, { cause: error });
   }
-  if (typeof chosen === "string" && to.includes(chosen)) return chosen;
+  const names: readonly unknown[] = Array.isArray(chosen) ? chosen : [chosen];
+  if (names.length > 0 && names.every((name) => typeof name === "string" && to.includes(name)))
+    return names as readonly string[];
   throw new EdgeNotTaken(node, chosen, to);
 }

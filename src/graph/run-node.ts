@@ -7,14 +7,19 @@ import { type Answer, ApprovalCall, type Question } from "../replay/approval-cal
 import { callId } from "../replay/recorded.js";
 import { PermanentError, type StepInfo } from "../replay/step-call.js";
 import { WaitCall } from "../replay/wait-call.js";
+import { AtBreakpoint } from "./breakpoint.js";
 import { countProgress, enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { NeedsPeople, PlanChanged } from "./needs-people.js";
+import { askingCall, type Tools } from "./node/interrupt.js";
+import { AttemptStore } from "./node/long-term-store.js";
+import { NodeCache } from "./node/node-cache.js";
+import type { Interrupts } from "./node/question.js";
+import { cacheSpace } from "./node/spaces.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import type { NodeVisit, Walker } from "./node-visit.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
-import type { Spending } from "./spending.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
@@ -30,7 +35,7 @@ export async function runNode(run: Walker, spec: AnyNode, nodeVisit: NodeVisit):
   try {
     record = await work(run, spec, nodeVisit);
   } catch (error) {
-    if (error instanceof NeedsPeople) throw error; // not a failure of the node, and no edge leads out of it
+    if (error instanceof NeedsPeople || error instanceof AtBreakpoint) throw error; // not a failure of the node, and no edge leads out of it
     record = () => {
       throw error;
     };
@@ -54,17 +59,35 @@ function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, nodeVisit:
 }
 
 function runFunction(run: Walker, spec: FunctionNode<Any>, nodeVisit: NodeVisit): Promise<NodeRecord> {
-  return run.call("node", nodeVisit, spec.rules, async (info, spending) => {
-    let target: string | undefined;
-    const context = nodeContext(run, nodeVisit, info, spending);
+  const { rules } = spec;
+  return askingCall(run, "node", { nodeVisit, rules }, async (info, tools) => {
+    const cache = cacheOf(run, spec, nodeVisit);
+    // An answer of a person counts for its run, and a node that was there when the result was kept may be gone.
+    const kept = tools.questions.answered > 0 ? null : await cache?.read();
+    const known = kept?.goto?.some((name) => !nodeVisit.targets?.has(name)) ? null : kept;
+    if (known) return nodeVisit.finish({ ...updateOf(known.update), cached: true }, known.goto ?? undefined, info);
+    let target: readonly string[] | undefined;
+    const context = nodeContext(run, nodeVisit, info, tools);
     const going = Object.assign(context, {
-      goto: (name: string) => {
-        target = expectTarget(nodeVisit, name);
+      goto: (...names: string[]) => {
+        target = expectTargets(nodeVisit, names);
       },
     });
-    const update = await spec.run(going, nodeVisit.state);
-    return nodeVisit.finish(updateOf(update), target);
+    const record = updateOf(await spec.run(going, nodeVisit.state));
+    const result = cache?.keeps({ update: record.update ?? null, goto: target ?? null }) ?? [];
+    tools.keeping.values = [...context.store.keeps, ...result];
+    return nodeVisit.finish(record, target, info);
   });
+}
+
+function cacheOf(
+  { parts }: Walker,
+  { cache: rules }: FunctionNode<Any>,
+  { place, state }: NodeVisit,
+): NodeCache | null {
+  if (!rules) return null;
+  const { replay, codecs, name } = parts;
+  return new NodeCache(replay.session, codecs, cacheSpace(name, place.path), { rules, state });
 }
 
 /** Items begin in order, a bounded number at once. After a failure no more begin, and running ones finish. */
@@ -96,9 +119,13 @@ async function runItem(
   if (done && "value" in done) return;
   if (done) throw decodeError(done.error);
   const inner = { ...nodeVisit, place, rescue: null, targets: null };
-  const value = await run.call("item", inner, spec.rules, (info, spending) =>
-    spec.each(itemContext(nodeContext(run, inner, info, spending), index), item as never, nodeVisit.state),
-  );
+  const { rules } = spec;
+  const value = await askingCall(run, "item", { nodeVisit: inner, rules }, async (info, tools) => {
+    const context = nodeContext(run, inner, info, tools);
+    const result = await spec.each(itemContext(context, index), item as never, nodeVisit.state);
+    tools.keeping.values = context.store.keeps;
+    return result;
+  });
   keep(memory, place, { value });
 }
 
@@ -120,9 +147,14 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, nodeVisit: Node
       leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
-  const failed = ends.find((end) => end.status === "rejected");
-  if (failed) throw failed.reason;
+  throwFirst(ends);
   return () => ({ gather: { branches: branches.map(([name]) => name) } });
+}
+
+/** A failure counts more than a breakpoint: the run does not get past it. */
+export function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {
+  const failed = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+  if (failed.length > 0) throw failed.find((error) => !(error instanceof AtBreakpoint)) ?? failed[0];
 }
 
 async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
@@ -180,8 +212,10 @@ async function awaitSignal(run: Walker, spec: WaitNode<Any>, nodeVisit: NodeVisi
   return () => ({ ...updateOf(spec.apply(nodeVisit.state, payload as never)), ...(took !== null && { took }) });
 }
 
-function expectTarget({ targets, place }: NodeVisit, name: string): string {
-  if (targets?.has(name)) return name;
+function expectTargets({ targets, place }: NodeVisit, names: readonly string[]): readonly string[] {
+  if (names.length === 0) throw new PermanentError(`${place.path} must name the node that it goes to.`);
+  const name = names.find((one) => !targets?.has(one));
+  if (name === undefined) return names;
   const problem = targets
     ? `the graph has no node ${JSON.stringify(name)}; it has ${[...targets].join(", ")}`
     : "an item or a branch has no edge";
@@ -194,9 +228,14 @@ function updateOf(update: unknown): NodeRecord {
   throw new PermanentError(`A node must return the state fields that it changes, not ${typeof update}.`);
 }
 
-function nodeContext({ parts }: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
+function nodeContext(
+  { parts }: Walker,
+  nodeVisit: NodeVisit,
+  info: StepInfo,
+  { spending, questions }: Tools,
+): NodeContext & { readonly store: AttemptStore } {
   const { place, failure } = nodeVisit;
-  const { memory, replay, codecs, services, beginning } = parts;
+  const { memory, replay, codecs, services, beginning, stream } = parts;
   const { path, visit } = place;
   const { idempotencyKey, fence, attempt } = info;
   let reported = 0;
@@ -214,7 +253,14 @@ function nodeContext({ parts }: Walker, nodeVisit: NodeVisit, info: StepInfo, sp
     services,
     failure: failure && { node: failure.node, error: decodeError(failure.error) },
     spend: (budget, amount) => spending.spend(budget, amount),
-    goto: (name) => void expectTarget({ ...nodeVisit, targets: null }, name),
+    store: new AttemptStore(replay.session, codecs),
+    write: (value) => stream.write({ node: path, visit, attempt, value }),
+    interrupt: ((question: never) => {
+      const asked = questions.ask(question, path);
+      asked.catch(() => {}); // one that the function does not await must not end the process
+      return asked;
+    }) as Interrupts,
+    goto: (...names) => void expectTargets({ ...nodeVisit, targets: null }, names),
     /**
      * Progress reported before a crash is not written again: each entry counts as progress of the run, and a node that
      * kills its process would never reach the crash limit.

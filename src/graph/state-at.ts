@@ -2,10 +2,12 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { JournalEntry, JournalPage } from "../store/contract/journal/journal.js";
-import { type FoldOptions, fold } from "./fold.js";
+import { FanOuts } from "./fan-out.js";
+import { type FoldOptions, fold, type NodeRecord } from "./fold.js";
 import { isFork } from "./fork-input.js";
 import type { Memory } from "./memory.js";
 import type { GraphPlan } from "./plan.js";
+import { frameId, isWithin, parentOf, placeOf, positionsIn, standingAt } from "./position.js";
 import type { Fields } from "./reducer.js";
 import { applyUpdate, type StateUpdate, UPDATED } from "./state-update.js";
 
@@ -37,18 +39,36 @@ export function stateAt({ entries, baseSeq }: JournalPage, { runId, plan, codecs
   return { position: frame.at, state: frame.state, inner: Object.fromEntries(inner) };
 }
 
-/** The memory with which the run began the visit; null if it never arrived there. Updates from outside count until the node has ended. */
+/**
+ * The memory with which the run began the visit; null if it never arrived there. Updates from outside count until its step has ended, and
+ * the run has not been rewound from it.
+ */
 export function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
   let read = 0;
-  const isThere = (memory: Memory) => memory.frames.get("")?.at === position;
+  const place = placeOf(position);
+  const { frame, position: at } = standingAt(place);
+  const isThere = (memory: Memory) => {
+    const now = memory.frames.get(frameId(frame))?.at;
+    return now !== undefined && (now === at || positionsIn(now).includes(at));
+  };
   const memory = fold(entries, options, (now) => {
     read++;
     return isThere(now);
   });
   if (!isThere(memory)) return null;
+  const { plan, codecs } = options;
+  const steps = new FanOuts();
   for (const { kind, name, key, payload } of entries.slice(read)) {
-    if (kind === "node" && !name.includes("/")) break;
-    if (kind === UPDATED) applyUpdate(memory, options.plan, key!, options.codecs.decode(payload!) as StateUpdate);
+    if (kind === "snapshot" && name === "begins") break;
+    if (kind === UPDATED) applyUpdate(memory, plan, key!, codecs.decode(payload!) as StateUpdate);
+    if (kind !== "node") continue;
+    const ended = { path: name, visit: key! };
+    const isBeside = frameId(parentOf(ended).frame) === frameId(frame);
+    const isOver = isBeside
+      ? steps.moved(ended, codecs.decode(payload!) as NodeRecord) !== null
+      : isWithin(place, ended);
+    if (isOver) break;
   }
+  if (memory.problem) throw memory.problem;
   return memory;
 }

@@ -4,6 +4,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { frozen } from "./frozen.js";
 import type { Memory } from "./memory.js";
+import { StateFailed } from "./needs-people.js";
 import type { GraphPlan } from "./plan.js";
 import { type Fields, reduced } from "./reducer.js";
 
@@ -20,9 +21,14 @@ export const UPDATED = "updated";
 export const UPDATE_REFUSED = "update.refused";
 
 export function applyUpdate(memory: Memory, plan: GraphPlan, key: string, { update }: StateUpdate): void {
-  const frame = memory.frames.get("");
-  if (frame) memory.frames.set("", { ...frame, state: frozen(reduced(plan.reducers, frame.state, update)) });
   forgetUpdate(memory, key);
+  const frame = memory.frames.get("");
+  if (!frame || memory.problem) return;
+  try {
+    memory.frames.set("", { ...frame, state: frozen(reduced(plan.reducers, frame.state, update)) });
+  } catch (error) {
+    memory.problem = new StateFailed("reducer", error); // it was accepted once, by other code
+  }
 }
 
 export function forgetUpdate(memory: Memory, key: string): void {
@@ -33,22 +39,23 @@ export function forgetUpdate(memory: Memory, key: string): void {
  * Between two nodes of the graph itself: no node that has begun sees another state than it was recorded with. What a reducer refuses
  * is recorded and dropped: the run is not to fail for its sender's mistake.
  */
-export async function applyUpdates(memory: Memory, plan: GraphPlan, codecs: Codecs, session: Session): Promise<void> {
+export async function applyUpdates(
+  { memory, plan, codecs, session }: Updating,
+  accepts: (update: Fields) => boolean,
+): Promise<void> {
   for (const { name, key, payload } of memory.mail) {
     if (name !== STATE_UPDATE) continue;
     const value = codecs.decode(payload!) as StateUpdate;
-    const kind = isAccepted(memory, plan, value) ? UPDATED : UPDATE_REFUSED;
+    const kind = accepts(value.update) ? UPDATED : UPDATE_REFUSED;
     await session.commit([{ kind: "append", entry: { kind, name: "", key: key!, payload: payload! } }]);
     if (kind === UPDATED) applyUpdate(memory, plan, key!, value);
     else forgetUpdate(memory, key!);
   }
 }
 
-function isAccepted(memory: Memory, plan: GraphPlan, { update }: StateUpdate): boolean {
-  try {
-    reduced(plan.reducers, memory.frames.get("")!.state, update);
-    return true;
-  } catch {
-    return false;
-  }
+interface Updating {
+  readonly memory: Memory;
+  readonly plan: GraphPlan;
+  readonly codecs: Codecs;
+  readonly session: Session;
 }

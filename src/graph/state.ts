@@ -7,6 +7,7 @@ import type { Signal } from "../replay/signal.js";
 import type { ApprovalOptions, Decision } from "../workflow/context.js";
 import { attemptRules, type NodeOptions } from "./attempt-rules.js";
 import type { Graph } from "./graph-value.js";
+import { type CacheOptions, cacheRules } from "./node/node-cache.js";
 import type { ItemContext } from "./node-context.js";
 import {
   type ApprovalNode,
@@ -30,7 +31,7 @@ type ItemOf<L> = NonNullable<L> extends readonly (infer Item)[] ? Item : never;
 type MapOptions<K> = NodeOptions & {
   /** The field that receives the results, in the order of the items. */
   readonly into: K;
-  /** How many items run at once. Default 10. */
+  /** How many items run at once. @default 10 */
   readonly limit?: number;
 };
 
@@ -41,10 +42,18 @@ type ApprovalNodeOptions<S, Choices extends readonly string[]> = Omit<ApprovalOp
   readonly apply: (state: Readonly<S>, decision: Decision<Choices[number]>) => Update<S>;
 };
 
+/** A graph's state: its type and reducers, and the makers of the nodes that work on it. */
 export interface State<S> {
+  /** How updates of each field are merged. */
   readonly reducers: Reducers;
   /** A function with a retry policy or a timeout of its own. */
-  node(options: NodeOptions, run: NodeFunction<S>): FunctionNode<S>;
+  node(
+    options: NodeOptions & {
+      /** Results are used again for the same key, by all runs of the graph in the cluster. @default no */
+      readonly cache?: CacheOptions<S>;
+    },
+    run: NodeFunction<S>,
+  ): FunctionNode<S>;
   /** Processes the items of a list, several at once; each result is recorded and not repeated. */
   map<T, K extends ListField<S>>(
     items: (state: Readonly<S>) => readonly T[],
@@ -83,6 +92,14 @@ export interface State<S> {
 
 const DEFAULT_ITEMS_AT_ONCE = 10;
 
+/**
+ * Declares the state of a graph: its type, and how updates of each field are merged.
+ *
+ * @example
+ * ```ts
+ * const S = state<Talk>({ messages: append() });
+ * ```
+ */
 export function state<S extends object>(
   reducers: { readonly [K in keyof S]?: Reducer<NonNullable<S[K]>> } = {},
 ): State<S> {
@@ -90,7 +107,12 @@ export function state<S extends object>(
     if (typeof reducer !== "function") throw new InvalidInput(`state.${field}`, "must be a reducer, like append()");
   const made = {
     reducers: reducers as Reducers,
-    node: (options: NodeOptions, run: NodeFunction<S>) => ({ kind: "function", rules: attemptRules(options), run }),
+    node: ({ cache, ...options }: NodeOptions & { cache?: CacheOptions<never> }, run: NodeFunction<S>) => ({
+      kind: "function",
+      rules: attemptRules(options),
+      run,
+      cache: cacheRules(cache),
+    }),
     map: (
       items: MapNode<S>["items"],
       each: MapNode<S>["each"],

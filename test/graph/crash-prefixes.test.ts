@@ -111,6 +111,32 @@ const detour = graph("detour", {
   edges: { plan: "each", each: "check", check: "sub", sub: "review", review: "last", last: "end" },
   snapshotEvery: 2,
 });
+/** Nodes side by side, two questions inside a node, values that are kept, a breakpoint. */
+const sideBySide = graph("side-by-side", {
+  state: D,
+  start: "plan",
+  nodes: {
+    plan: (ctx) => did(ctx),
+    a: (ctx) => {
+      did(ctx);
+      ctx.store.put("prefix", "a", ctx.visit);
+      return { log: ["a"] };
+    },
+    b: D.subgraph(inner, { input: () => 2, apply: () => ({ log: ["b"] }) }),
+    review: async (ctx) => {
+      const first = await ctx.interrupt({ ask: "One?", choices: ["denied", "approved"] });
+      const second = await ctx.interrupt({ ask: "Two?", choices: ["denied", "approved"] });
+      did(ctx);
+      return { log: [first.outcome, second.outcome, String(await ctx.store.get("prefix", "a"))] };
+    },
+    last: (ctx) => {
+      did(ctx);
+      return { log: ["last"] };
+    },
+  },
+  edges: { plan: { to: ["a", "b"] }, a: "review", b: "review", review: "last", last: "end" },
+  snapshotEvery: 2,
+});
 const begin: Journey = { round: 0, items: [], log: [], ok: false };
 
 const { url, schema, pool } = testSchema();
@@ -118,7 +144,7 @@ const store = openPostgres(url, { schema });
 let node: Node;
 beforeAll(async () => {
   await store.migrate();
-  node = await createNode({ store, ...QUICK, programs: [journey, detour] });
+  node = await createNode({ store, ...QUICK, programs: [journey, detour, sideBySide] });
 });
 afterAll(async () => {
   await node.stop();
@@ -132,6 +158,7 @@ const recorded = (entries: readonly JournalEntry[]) =>
 /** Denies the first round, approves the second, sends the signal: whatever the parked run waits for. Resolves when it has ended. */
 async function attend(run: RunHandle<unknown>, after = 0): Promise<unknown> {
   for await (const event of run.watch({ after })) {
+    if (event.type === "released" && event.as === "paused") await run.resume();
     if (event.type !== "released" || event.as !== "parked") continue;
     const entries = await entriesOf(run.id);
     const visits = entries.filter(({ kind }) => kind === "approval.begun").map(({ key }) => key!);
@@ -167,6 +194,15 @@ test("a fork and a rewound run continue from every prefix, too", async () => {
   await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "retried") + 1);
 });
 
+test("a fan-out with questions, kept values and a breakpoint continues from every prefix", async () => {
+  const options = { breakpoints: { before: ["last"], after: ["b/count"] } } as const;
+  const whole = await node.graphs.start(sideBySide, { bad: false, log: [] }, options);
+  expect(await attend(whole)).toMatchObject({ log: ["a", "b", "denied", "approved", "1", "last"] });
+  const log = await entriesOf(whole.id);
+  expect(log.filter(({ kind }) => kind === "breakpoint")).toHaveLength(3);
+  await expectSameFromEveryPrefix(whole, log, 1);
+});
+
 /** Cut behind each entry from `first` on, the run does what is left and nothing that is recorded. */
 async function expectSameFromEveryPrefix(whole: RunHandle<unknown>, log: readonly JournalEntry[], first: number) {
   const result = await whole.result(soon);
@@ -189,6 +225,7 @@ async function expectSameFromEveryPrefix(whole: RunHandle<unknown>, log: readonl
 
 function startLater([start]: readonly JournalEntry[]): Promise<RunHandle<unknown>> {
   const later = { delay: "1h" } as const;
+  if (start!.name === "side-by-side") return node.start(sideBySide, { bad: false, log: [] }, later);
   return start!.name === "detour"
     ? node.start(detour, { bad: true, log: [] }, later)
     : node.start(journey, begin, later);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, graph, state } from "../../src/graph/index.js";
 import { createClient, PermanentError } from "../../src/index.js";
 import type { Node } from "../../src/node/create-node.js";
+import { open as openVirtual } from "../machine/virtual-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 interface Trip {
@@ -13,6 +14,31 @@ interface Trip {
 }
 const S = state<Trip>({ log: append() });
 const limit = { timeout: "10s" } as const;
+
+test("a run that is cancelled in the first milliseconds of its first node is rewound to it", async () => {
+  const brief = graph("brief-trip", {
+    state: S,
+    start: "work",
+    nodes: {
+      work: async (ctx) => {
+        if (ctx.visit !== "1") return { log: ["worked"] };
+        return new Promise<never>((_, reject) => {
+          ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason));
+        });
+      },
+    },
+    edges: { work: "end" },
+  });
+  const { node, done, world } = await openVirtual([brief]);
+  const run = await done(node.start(brief, { topic: "tea", n: 0, log: [] }));
+  const startedAt = world.monotonicNow();
+  while ((await done(run.status())).state !== "running") await world.advance(1);
+  await done(run.cancel({ by: "ben" }));
+  await expect(done(run.result())).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  expect(world.monotonicNow() - startedAt).toBeLessThan(50);
+  await done(node.graphs.rewind(brief, run.id, { to: "work", by: "ann", why: "after all" }));
+  expect((await done(run.result())).log).toEqual(["worked"]);
+});
 
 onBothStores((bench) => {
   const ran: string[] = [];
@@ -172,12 +198,120 @@ onBothStores((bench) => {
     expect(of(run.id)).toHaveLength(10);
   });
 
-  test("a run that has not failed cannot be rewound", async () => {
-    const run = await node.start(trip, "tea");
-    await run.result(limit);
-    await expect(node.graphs.rewind(trip, run.id, { to: "plan", by: "ann", why: "?" })).rejects.toMatchObject({
+  test("completed, cancelled and paused runs are rewound; a live one is not", async () => {
+    const wish = { to: "gate", by: "ann", why: "once more" } as const;
+    const gated = graph("stopped-trip", {
+      state: S,
+      start: "plan",
+      nodes: {
+        plan: () => ({ n: 1, log: ["planned"] }),
+        gate: S.approval({ ask: (s) => s.topic, apply: (_s, d) => ({ log: [d.outcome] }) }),
+      },
+      edges: { plan: "gate", gate: "end" },
+    });
+    const owner = await bench.open({ programs: [gated] });
+    const run = await owner.start(gated, { topic: "tea", n: 0, log: [] });
+    const openGates = async () => (await owner.approvals.list()).rows.filter(({ runId }) => runId === run.id);
+    const atGate = (nth: string) => expect.poll(async () => (await openGates())[0]?.nth, { timeout: 8_000 }).toBe(nth);
+    await atGate("1");
+    await expect.poll(async () => (await run.status()).state, { timeout: 8_000 }).toBe("parked");
+    await expect(owner.graphs.rewind(gated, run.id, wish)).rejects.toMatchObject({
       code: "REWIND_REFUSED",
-      state: "completed",
+      state: "parked",
+    });
+    await run.pause();
+    await owner.graphs.rewind(gated, run.id, wish);
+    await atGate("2");
+    await run.cancel({ by: "ben" });
+    await expect(run.result(limit)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+    await owner.graphs.rewind(gated, run.id, wish);
+    await atGate("3");
+    await run.decide("gate", { choice: "denied", by: "ann", nth: 3 });
+    expect((await run.result(limit)).log).toEqual(["planned", "denied"]);
+    await owner.graphs.rewind(gated, run.id, { ...wish, state: { topic: "milk" } });
+    await atGate("4");
+    await run.decide("gate", { choice: "approved", by: "ann", nth: 4 });
+    expect(await run.result(limit)).toEqual({ topic: "milk", n: 1, log: ["planned", "approved"] });
+  });
+
+  test("a run that was cancelled at work is rewound and ends; the request counts no more", async () => {
+    let hasBegun = () => {};
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+    const busy = graph("busy-trip", {
+      state: S,
+      start: "work",
+      nodes: {
+        work: async (ctx) => {
+          if (ctx.visit !== "1") return { log: ["worked"] };
+          hasBegun();
+          await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+          throw ctx.signal.reason;
+        },
+      },
+      edges: { work: "end" },
+    });
+    const owner = await bench.open({ programs: [busy] });
+    const run = await owner.start(busy, { topic: "tea", n: 0, log: [] });
+    await begun;
+    await run.cancel({ by: "ben" });
+    await expect(run.result(limit)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+    const { entries } = (await bench.store.journal.read(run.id))!;
+    expect(entries.filter(({ kind }) => kind === "take").map(({ key }) => key)).toEqual(["cancel"]);
+    await owner.graphs.rewind(busy, run.id, { to: "work", by: "ann", why: "after all" });
+    expect((await run.result(limit)).log).toEqual(["worked"]);
+  });
+
+  test("a run is rewound and forked to a node inside a subgraph, with the state it had there", async () => {
+    const seen: string[] = [];
+    const inner = graph("inner-trip", {
+      state: S,
+      start: "one",
+      nodes: {
+        one: (ctx, s) => {
+          seen.push(`${ctx.runId} ${ctx.node}:${ctx.visit}`);
+          return { n: s.n + 1, log: [`one ${s.topic}`] };
+        },
+        two: (ctx, s) => {
+          seen.push(`${ctx.runId} ${ctx.node}:${ctx.visit}`);
+          return { log: [`two ${s.topic} ${s.n}`] };
+        },
+      },
+      edges: { one: { to: ["one", "two"], choose: (s) => (s.n < 2 ? "one" : "two") }, two: "end" },
+    });
+    const sub = S.subgraph(inner, { input: (s) => ({ ...s, log: [] }), apply: (_s, { log }) => ({ log }) });
+    const outer = graph("outer-trip", {
+      state: S,
+      start: "plan",
+      nodes: {
+        plan: () => ({ log: ["planned"] }),
+        both: S.parallel({ deep: sub, flat: () => ({ log: ["flat"] }) }),
+        deep: sub,
+      },
+      edges: { plan: "both", both: "deep", deep: "end" },
+    });
+    const owner = await bench.open({ programs: [outer, inner] });
+    const run = await owner.start(outer, { topic: "tea", n: 0, log: [] });
+    const deep = ["one tea", "one tea", "two tea 2"];
+    expect((await run.result(limit)).log).toEqual(["planned", ...deep, "flat", ...deep]);
+    const then = await owner.graphs.state(outer, run.id, { at: "deep/one:1.2" });
+    expect(then).toMatchObject({ position: "deep:1", inner: { "deep:1": { n: 1, log: ["one tea"] } } });
+    const of = (id: string, from: number) =>
+      seen
+        .filter((line) => line.startsWith(id))
+        .map((line) => line.slice(id.length + 1))
+        .slice(from);
+    await owner.graphs.rewind(outer, run.id, { to: "deep/one:1.2", by: "ann", why: "milk", state: { topic: "milk" } });
+    expect((await run.result(limit)).log).toEqual(["planned", ...deep, "flat", "one tea", "one milk", "two milk 2"]);
+    expect(of(run.id, 6)).toEqual(["deep/one:2.2", "deep/two:2.1"]);
+    await owner.graphs.rewind(outer, run.id, { to: "both/deep/two", by: "ann", why: "again", state: { topic: "oat" } });
+    expect((await run.result(limit)).log).toEqual(["planned", "one tea", "one tea", "two oat 2", "flat", ...deep]);
+    expect(of(run.id, 8)).toEqual(["both/deep/two:2.1.1", "deep/one:3.1", "deep/one:3.2", "deep/two:3.1"]);
+    const fork = await owner.graphs.fork(outer, run.id, { from: "deep/one:2.2", state: { topic: "rye" } });
+    expect((await fork.result(limit)).log).toEqual(["planned", ...deep, "flat", "one tea", "one rye", "two rye 2"]);
+    const inherited = (await owner.graphs.history(fork.id)).map(({ position }) => position);
+    expect(inherited).toEqual(["plan:1", "both:1", "deep:1", "deep:2"]);
+    await expect(owner.graphs.fork(outer, run.id, { from: "deep/one:9.9" })).rejects.toMatchObject({
+      code: "POSITION_UNKNOWN",
     });
   });
 
@@ -226,49 +360,6 @@ onBothStores((bench) => {
     expect((await old.result(limit)).log).toEqual(["planned", "tea", "and", "denied"]);
     expect((await gate.result(limit)).log).toEqual(["planned", "tea", "and", "approved"]);
     expect((await each.result(limit)).log).toEqual(["planned", "milk", "and", "approved"]);
-    await owner.stop();
-  });
-
-  test("a retry does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
-    const did: string[] = [];
-    let isBad = true;
-    const work = (what: string, fails: boolean) => {
-      if (fails && isBad) throw new PermanentError(`${what} is bad`);
-      did.push(what);
-      return what;
-    };
-    const inner = graph("inner-parts", {
-      state: S,
-      start: "one",
-      nodes: { one: () => ({ log: [work("one", false)] }), two: () => ({ log: [work("two", true)] }) },
-      edges: { one: "two", two: "end" },
-    });
-    const parts = graph("parts", {
-      state: S,
-      start: "fan",
-      nodes: {
-        fan: S.parallel({
-          left: () => ({ log: [work("left", false)] }),
-          right: () => ({ log: [work("right", true)] }),
-          items: S.map(
-            () => [0, 1, 2],
-            (_ctx, i) => work(`item ${i}`, i === 1),
-            { into: "log", limit: 1 },
-          ),
-          inside: S.subgraph(inner, { input: (s) => s, apply: (_s, last) => ({ log: last.log }) }),
-        }),
-      },
-      edges: { fan: "end" },
-    });
-    const owner = await bench.open({ programs: [parts] });
-    const run = await owner.start(parts, { topic: "", n: 0, log: [] });
-    await expect(run.result(limit)).rejects.toMatchObject({ cause: { message: "right is bad" } });
-    expect(did.sort()).toEqual(["item 0", "left", "one"]);
-    isBad = false;
-    did.length = 0;
-    await run.retry();
-    expect((await run.result(limit)).log).toEqual(["left", "right", "item 0", "item 1", "item 2", "one", "two"]);
-    expect(did.sort()).toEqual(["item 1", "item 2", "right", "two"]);
     await owner.stop();
   });
 

@@ -129,6 +129,49 @@ test.each([
   await node.stop();
 });
 
+const endedDead = async (id: string) => {
+  await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 20_000 }).toBe("dead");
+  const { seq } = (await store.runs.get(id))!;
+  const reason = (await store.journal.read(id, { after: seq - 1 }))!.entries.at(-1)!.payload!;
+  return JSON.parse(reason.data).code;
+};
+const lose = (id: string, ...seqs: number[]) =>
+  pool.query(`delete from ${schema}.journal where run_id = $1 and seq = any($2)`, [id, seqs]);
+
+test("a gap is found on whichever page it is; without a snapshot behind it nothing can be resumed", async () => {
+  const id = await stuck("far", 5, 10_000, 600);
+  await lose(id, 40);
+  const program = loop("far", 5, async () => {}, 10_000, 600);
+  const node = await createNode({ store, ...QUICK, programs: [program] });
+  expect(await endedDead(id)).toBe("JOURNAL_CORRUPT");
+  const choice = { by: "ann", why: "?" };
+  await expect(node.graphs.recover(id, choice)).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
+  const whole = await node.start(program, begin);
+  await expect(node.graphs.recover(whole.id, choice)).rejects.toThrow(/is whole/);
+  await node.stop();
+});
+
+test("a person resumes a damaged run from the snapshot behind its last gap, and the rest runs once", async () => {
+  const id = await stuck("chosen", 5, 3, 0);
+  const snapshot = (await entriesOf(id)).findLast(({ kind }) => kind === "snapshot")!.seq;
+  await lose(id, 2, snapshot - 1);
+  const program = loop("chosen", 5, async () => {}, 3, 0);
+  const node = await createNode({ store, ...QUICK, programs: [program] });
+  expect(await endedDead(id)).toBe("JOURNAL_CORRUPT");
+  // A plain retry does not choose: it finds the same gap.
+  await node.dead.retry([id]);
+  expect(await endedDead(id)).toBe("JOURNAL_CORRUPT");
+  const run = await node.graphs.recover(id, { by: "ann", why: "the backup is older" });
+  expect(await run.result({ timeout: "10s" })).toMatchObject({ n: 6 });
+  const kept = (await store.journal.read(id, { after: snapshot }))!.entries;
+  const { name, payload } = kept.findLast(({ kind }) => kind === "retried")!;
+  expect([name, JSON.parse(payload!.data)]).toEqual([
+    "ann",
+    { resume: { from: snapshot }, why: "the backup is older" },
+  ]);
+  await node.stop();
+});
+
 test("a map whose process died does the items that are left, and none twice", async () => {
   const done: number[] = [];
   let block = true;
