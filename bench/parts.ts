@@ -2,6 +2,7 @@
 
 import { benchActors } from "./actors.js";
 import { benchDag } from "./dag.js";
+import { benchDashboard } from "./dashboard.js";
 import { benchEveryday } from "./everyday.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
@@ -22,6 +23,7 @@ export type PartBench = (url: string, options: PartOptions) => Promise<{ readonl
 export const PARTS: ReadonlyMap<string, PartBench> = new Map<string, PartBench>([
   ["actors", benchActors],
   ["dag", benchDag],
+  ["dashboard", benchDashboard],
   ["everyday", benchEveryday],
   ["graph", benchGraph],
   ["lane", benchLane],

@@ -5,6 +5,7 @@ import { median } from "./measure.js";
 import { aYoungNode, largestShare, oneOfSeveral, theOnlyNode, underFlapping } from "./recovery-kills.js";
 import { takenFromLiveNodes } from "./recovery-outage.js";
 import { poisonBesideInnocents, poisonHarmless } from "./recovery-poison.js";
+import { rateAfterOutage } from "./recovery-rate.js";
 import { rollForwardAndBack } from "./recovery-roll.js";
 import { allAnswered, statementsOfWaiters } from "./recovery-waiters.js";
 
@@ -30,6 +31,7 @@ const FLAPPING_MS = 20_000;
 /** Twice the mean share of 30 runs over 4 nodes. */
 const SHARE = 15;
 const STATEMENTS = 20;
+const RATE_AGAIN_MS = 10_000;
 
 type Measure = (url: string, options: RecoveryOptions) => Promise<Figure>;
 
@@ -41,6 +43,12 @@ const FIGURES: Readonly<Record<string, Measure>> = {
     const { restarts, outages } = await takenFromLiveNodes(quick ? 1 : 3, quick ? 1 : 2, say);
     const [restart, outage] = [judged(restarts, 0, "max"), judged(outages, 0, "max")];
     return { ok: restart.ok && outage.ok, restart, outage };
+  },
+  /** L8. */
+  rateAfterOutage: async (_url, { quick, say }) => {
+    const { recoveredMs, ended, before } = await rateAfterOutage(quick ? 20_000 : 60_000, say);
+    const recovered = judged([recoveredMs], RATE_AGAIN_MS, "max");
+    return { ok: recovered.ok && ended === 0, before, recovered, ended };
   },
   flappingMs: async (url, { quick, say }) => judged(await underFlapping(url, quick ? 1 : 3, say), FLAPPING_MS, "max"),
   largestShare: async (url, { quick, say }) => judged(await largestShare(url, quick ? 3 : 9, say), SHARE, "max"),
