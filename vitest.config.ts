@@ -19,6 +19,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
       alias: [
         { find: /^holdfast$/, replacement: src("index.ts") },
         { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
+        { find: /^holdfast\/(drizzle|kysely|knex|prisma)$/, replacement: src("orm/$1.ts") },
         {
           find: /^holdfast\/(dag|graph|actor|machine|lease|timeout|embedded|admin|otel|testing|compat)$/,
           replacement: src("$1/index.ts"),
@@ -43,6 +44,8 @@ const pure = ALL.filter((file) => !WAITING.includes(file) && isPure(file));
 export default defineConfig({
   test: {
     globalSetup: ["test/harness/global-setup.ts"],
+    // The server writes everything to disk before it stops.
+    teardownTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/harness/count-reporter.ts"],
     projects: [

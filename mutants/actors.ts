@@ -6,6 +6,7 @@ const LIMITS = "src/store/postgres/migrations/0001-limits.ts";
 const EPISODES = { file: "test/actor/episodes.test.ts" };
 const OVERFLOW = { file: "test/actor/overflow.test.ts" };
 const DAGS = { file: "test/actor/dag-definitions.test.ts" };
+const OUTPUTS = { file: "test/workflow/output.test.ts" };
 const DEFINITIONS = { file: "test/actor/definitions.test.ts" };
 
 export const actors: readonly Mutant[] = [
@@ -182,5 +183,65 @@ export const actors: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/simulator/actors.test.ts" }],
+  },
+  {
+    name: "an output whose node died is delivered again",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/workflow/workflow-context.ts",
+        find: "const rules = { atMostOnce: true, finishOnAbort: true",
+        put: "const rules = { atMostOnce: false, finishOnAbort: true",
+      },
+    ],
+    killedBy: [OUTPUTS],
+  },
+  {
+    name: "the key of an output belongs to its run, not to its call",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/store/postgres/key/output-keys.ts",
+        find: "returning run_id, payload_hash = $5 as taken",
+        put: "returning run_id, payload_hash = $5 or run_id = $4 as taken",
+      },
+    ],
+    killedBy: [OUTPUTS],
+  },
+  {
+    name: "the key of an output is taken from its holder",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/store/postgres/key/output-keys.ts",
+        find: 'case when k.expires_at <= excluded.expires_at - ${interval("$6::float8")} then',
+        put: "case when k.expires_at <= excluded.expires_at then",
+      },
+    ],
+    killedBy: [OUTPUTS],
+  },
+  {
+    name: "a worker that lost its job before it had its epoch is given it",
+    breaks: "S2",
+    edits: [
+      {
+        file: "src/compat/dequeue-job.ts",
+        find: "return (await renewClaim(parts, run, job.visibilityTimeoutMs)) ?",
+        put: "return renewClaim !== null ?",
+      },
+    ],
+    killedBy: [{ file: "test/compat/queue-expire.test.ts", test: "stalls between its claim and its epoch" }],
+  },
+  {
+    name: "every worker reports a dead letter that a node has made",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/compat/reclaim-jobs.ts",
+        find: 'if (outcome === "taken") onDeadLetter(',
+        put: "if (outcome) onDeadLetter(",
+      },
+    ],
+    killedBy: [{ file: "test/compat/queue-contract.test.ts" }],
   },
 ];

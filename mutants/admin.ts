@@ -6,6 +6,7 @@ const GUARDS = { file: "test/admin/guards.test.ts" };
 const PERMISSIONS = { file: "test/admin/permissions.test.ts" };
 const LIVE = { file: "test/admin/live.test.ts" };
 const POSTGRES = { file: "test/admin/postgres.test.ts" };
+const ANSWERS = { file: "test/admin/answers.test.ts" };
 const GUARD = "src/admin/serve/guard.ts";
 
 export const admin: readonly Mutant[] = [
@@ -111,5 +112,78 @@ export const admin: readonly Mutant[] = [
       },
     ],
     killedBy: [LIVE],
+  },
+  {
+    name: "the one who started a run decides its approvals",
+    breaks: "another person decides, where it is required",
+    edits: [
+      {
+        file: "src/admin/handle/decider.ts",
+        find: "  if (call.admin.requireDifferentApprover) await expectAnother(call, run);\n",
+        put: "",
+      },
+    ],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "a poll is answered from before a change",
+    breaks: "a change through the server is seen",
+    edits: [{ file: "src/admin/serve/api.ts", find: "        parts.shared.forget();\n", put: "" }],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "a shared answer ignores what the caller may see",
+    breaks: "callers who may do the same see the same",
+    edits: [
+      { file: "src/admin/serve/api.ts", find: "[...principal.may].sort(), principal.groups ?? null", put: "null" },
+    ],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "a look at a payload is shared",
+    breaks: "each look is in the audit",
+    edits: [{ file: "src/admin/serve/api.ts", find: '["session.get", "runs.payload"]', put: '["session.get"]' }],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "a group is retried with letters of other codes",
+    breaks: "what was shown is what is done",
+    edits: [
+      {
+        file: "src/admin/handle/bulk.ts",
+        find: '    ...(filter.code !== "" && { code: filter.code }),\n',
+        put: "",
+      },
+      {
+        file: "src/admin/handle/bulk.ts",
+        find: 'rows.filter(({ code }) => (code ?? "") === filter.code)',
+        put: "rows",
+      },
+    ],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "hidden values of a definition are saved",
+    breaks: "no value is lost by redaction",
+    edits: [{ file: "src/admin/handle/programs.ts", find: "if (hasRedacted(body)) {", put: "if (body === null) {" }],
+    killedBy: [ANSWERS],
+  },
+  {
+    name: "a run that asks is not marked",
+    breaks: "every open question is listed",
+    edits: [{ file: "src/store/postgres/claim/commit.ts", find: ", asks = r.asks or f.asks,", put: "," }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "question" }],
+  },
+  {
+    name: "open questions are found among the decided ones",
+    breaks: "a list reads its page only",
+    edits: [
+      {
+        file: "src/store/postgres/view/histories.ts",
+        find: "where r.asks and r.state not in ${ENDED} ${behind}",
+        put: "where r.asks ${behind}",
+      },
+    ],
+    killedBy: [{ file: "test/store/planner/views.test.ts" }],
   },
 ];

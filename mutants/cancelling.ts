@@ -103,4 +103,40 @@ export const cancelling: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "takes the child's new result" }],
   },
+  {
+    name: "a wait that lost a Promise.race is not noticed",
+    breaks: "the next wait for its signal is reported",
+    edits: [
+      {
+        file: "src/replay/lost-waits.ts",
+        find: "madeAfter < this.#delivered",
+        put: "madeAfter > this.#delivered",
+      },
+    ],
+    killedBy: [{ file: RACE, test: "lost a Promise.race is reported" }],
+  },
+  {
+    name: "parallel waits are taken for lost ones",
+    breaks: "only a wait made before another ending is reported",
+    edits: [
+      {
+        file: "src/replay/lost-waits.ts",
+        find: "madeAfter < this.#delivered",
+        put: "madeAfter <= this.#delivered",
+      },
+    ],
+    killedBy: [{ file: RACE, test: "are not reported" }],
+  },
+  {
+    name: "a cancel that no live node can carry out is not explained",
+    breaks: "the answer names a missing node",
+    edits: [
+      {
+        file: "src/client/ask-to-stop.ts",
+        find: "...((await isUnserved(store, runId)) && NO_CAPABLE_NODE)",
+        put: "...((await isUnserved(store, runId)) && {})",
+      },
+    ],
+    killedBy: [{ file: "test/cli/finding.test.ts", test: "while no live node has its program, says so" }],
+  },
 ];

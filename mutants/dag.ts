@@ -10,6 +10,42 @@ const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" }
 
 export const dags: readonly Mutant[] = [
   {
+    name: "a task times out because its process died or it was paused",
+    breaks: "L9",
+    edits: [
+      {
+        file: "src/dag/run-task.ts",
+        find: "WAITS.includes(kind)) ? entries[0]!.at",
+        put: "WAITS.length > 0 || kind === WAITS[0]) ? entries[0]!.at",
+      },
+    ],
+    killedBy: [{ file: "test/dag/flow.test.ts", test: "not the time in which it was paused" }],
+  },
+  {
+    name: "a task that sleeps never times out",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/dag/run-task.ts",
+        find: "WAITS.includes(kind)) ? entries[0]!.at",
+        put: "WAITS.includes(kind)) ? session.run.claimedAt",
+      },
+    ],
+    killedBy: [{ file: "test/dag/flow.test.ts", test: "the timeout of a task counts its waits" }],
+  },
+  {
+    name: "a task that timed out waits for an ending that is never delivered",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "this.open.isBusy(({ id }) => !this.#undelivered.has(id))",
+        put: "this.open.isBusy()",
+      },
+    ],
+    killedBy: [{ file: "test/dag/flow.test.ts", test: "is tried again" }],
+  },
+  {
     name: "tasks that become ready wake no node",
     breaks: "L1",
     edits: [

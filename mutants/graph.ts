@@ -60,8 +60,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: FOLD,
-        find: "memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });",
-        put: "memory.frames.set(id, { state, at: memory.begun && memory.recorded % 4 === 3 ? frame.at : position, visits, moves: frame.moves + 1, failure: failed });",
+        find: "const at = stepOf(ended.map(({ record }) => record.next!));",
+        put: "const at = memory.begun && memory.recorded % 4 === 0 ? frame.at : stepOf(ended.map(({ record }) => record.next!));",
       },
     ],
     killedBy: [{ file: "test/graph/graph.test.ts", test: "nodes run in the order of their edges" }, PREFIXES],
@@ -120,8 +120,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/load.ts",
-        find: "visits: { ...visits, [node]: visit } };",
-        put: "visits: then.visits };",
+        find: "{ ...rest, at, visits: visited }",
+        put: "{ ...rest, at, visits: visited && root.visits }",
       },
     ],
     killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is rewound" }],
@@ -168,8 +168,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING",
-        put: "replay.gate.isClosed ? NOTHING",
+        find: "const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed",
+        put: "const isHeld = replay.gate.isClosed",
       },
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "catches the end of its budget" }],
@@ -180,7 +180,7 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-node.ts",
-        find: "if (error instanceof NeedsPeople) throw error;",
+        find: "if (error instanceof NeedsPeople || error instanceof AtBreakpoint) throw error;",
         put: "",
       },
     ],
@@ -227,9 +227,9 @@ export const graph: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: "src/graph/state-update.ts",
-        find: "  } catch {\n    return false;\n  }",
-        put: "  } catch {\n    return true;\n  }",
+        file: "src/graph/together.ts",
+        find: "    } catch {\n      return false;\n    }",
+        put: "    } catch {\n      return true;\n    }",
       },
     ],
     killedBy: [{ file: "test/graph/edit.test.ts", test: "an update that a reducer refuses is recorded and dropped" }],
@@ -252,8 +252,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-node.ts",
-        find: "  if (targets?.has(name)) return name;",
-        put: "  if (targets) return name;",
+        find: "const name = names.find((one) => !targets?.has(one));",
+        put: "const name = names.find(() => !targets);",
       },
     ],
     killedBy: [{ file: "test/graph/edit.test.ts", test: "a node goes to another node than its edge leads to" }],

@@ -217,12 +217,36 @@ export const ground: readonly Mutant[] = [
     breaks: "plans do not depend on statistics",
     edits: [
       {
-        file: "src/store/postgres/run/list-runs.ts",
+        file: "src/store/postgres/run/run-ranges.ts",
         find: `[of("r.claim_group = g.id and r.state = 'waiting'")]`,
-        put: "[`(${of(\"r.claim_group = g.id and r.state = 'waiting'\")} ${most})`]",
+        put: `[inIndex("r.state = 'waiting'")]`,
       },
     ],
     killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],
+  },
+  {
+    name: "a list by several conditions walks the runs of the first",
+    breaks: "plans do not depend on statistics",
+    edits: [
+      {
+        file: "src/store/postgres/run/run-ranges.ts",
+        find: "sizes.lastIndexOf(Math.min(...sizes))",
+        put: "sizes.indexOf(sizes[0]!)",
+      },
+    ],
+    killedBy: [{ file: "test/store/planner/views.test.ts", test: "nothing was ever analyzed" }],
+  },
+  {
+    name: "a list by the beginning of a key reads all keys",
+    breaks: "plans do not depend on statistics",
+    edits: [
+      {
+        file: "src/store/postgres/migrations/0001-ground.ts",
+        find: 'create index run_keys_key on ${s}.run_keys (env, key collate "C");',
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/store/planner/views.test.ts", test: "nothing was ever analyzed" }],
   },
   {
     name: "a repair is planned once for all its parameters",

@@ -4,11 +4,15 @@ import { actors } from "./actors.js";
 import { admin } from "./admin.js";
 import { cancelling } from "./cancelling.js";
 import { chaos } from "./chaos.js";
+import { commandLine } from "./command-line.js";
 import { dags } from "./dag.js";
 import { deploying } from "./deploying.js";
+import { ecosystem } from "./ecosystem.js";
 import { engine } from "./engine.js";
+import { faults } from "./faults.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
+import { graphAgents } from "./graph-agents.js";
 import { ground } from "./ground.js";
 import { growth } from "./growth.js";
 import { loop } from "./loop.js";
@@ -51,6 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...timeouts,
   ...dags,
   ...graph,
+  ...graphAgents,
   ...machines,
   ...machineCharts,
   ...actors,
@@ -61,4 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...deploying,
   ...testing,
   ...admin,
+  ...commandLine,
+  ...faults,
+  ...ecosystem,
 ];

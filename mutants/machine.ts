@@ -25,6 +25,18 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: TIMERS, test: "after an event between poll and fire" }],
   },
   {
+    name: "a node stands by at the deadlines that it has set itself",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/machine/timer/timer-loop.ts",
+        find: "Math.max(nextAt, this.#own.from(nextAt - NEAR_MS))",
+        put: "this.#own.from(Number.POSITIVE_INFINITY)",
+      },
+    ],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "a node fires the timers it has set in time" }],
+  },
+  {
     name: "a timer armed in a second transaction",
     breaks: "S11",
     edits: [
@@ -147,7 +159,7 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/machine/timers.ts",
-        find: "      and (x.claimed_until is null or x.claimed_until <= (select now from t))\n",
+        find: "      and (x.claimed_until is null or x.claimed_until <= (select now from t) or x.claimed_by = any($6::uuid[]))\n",
         put: "",
       },
     ],
@@ -215,13 +227,13 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: "src/machine/timer/timer-loop.ts",
-        find: "(inMs) => this.#loop.wake(inMs)",
-        put: "() => {}",
+        find: "      this.#loop.wake(inMs);\n",
+        put: "",
       },
       {
         file: "src/machine/timer/timer-loop.ts",
-        find: "ms: Math.min(untilLookMs, nextMs ?? untilLookMs)",
-        put: "ms: untilLookMs",
+        find: "ms: Math.min(this.#lookAt, this.#nextLookAt(now, nextMs)) - now",
+        put: "ms: this.#lookAt - now",
       },
     ],
     killedBy: [{ file: TIMERS, test: "the loop sleeps until the next deadline" }],
@@ -236,7 +248,9 @@ export const machines: readonly Mutant[] = [
         put: '    return { ...settlement(timer, "drop"), delayMs: KEPT_MS, problem };',
       },
     ],
-    killedBy: [{ file: TIMERS, test: "timers whose branch is gone are kept and shown" }],
+    killedBy: [
+      { file: "test/machine/edited-definition.test.ts", test: "timers whose branch is gone are kept and shown" },
+    ],
   },
   {
     name: "untilIdle ignores timers that the loop has claimed",
@@ -327,5 +341,31 @@ export const machines: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/cli/instances.test.ts", test: "marked fields are not shown" }],
+  },
+  {
+    name: "what a dead node has claimed stays claimed",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/store/postgres/machine/timers.ts",
+        find: " or x.claimed_by = any($6::uuid[]))",
+        put: " or x.claimed_by = any($6::uuid[]) and false)",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE }],
+  },
+  {
+    name: "every node looks at every deadline",
+    breaks: "L4",
+    edits: [
+      { file: "src/machine/timer/timer-loop.ts", find: "return this.#isFirst ? 0 : STAND_BY_MS;", put: "return 0;" },
+    ],
+    killedBy: [{ file: TIMERS }],
+  },
+  {
+    name: "the timers of a dead node wait for the end of its claim",
+    breaks: "L4",
+    edits: [{ file: "src/machine/timer/timer-loop.ts", find: "    this.#gone = gone;\n", put: "" }],
+    killedBy: [{ file: TIMERS }],
   },
 ];

@@ -117,7 +117,7 @@ export const modes: readonly Mutant[] = [
         put: "\n",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
+    killedBy: [{ file: "test/store/races/races-claims.test.ts", test: "that another node is just reclaiming" }],
   },
   {
     name: "a reclaimed run restarts instead of resuming",

@@ -45,6 +45,30 @@ export const node: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/slots.test.ts", test: "passes it on" }],
   },
   {
+    name: "a run leaves its slot with every write",
+    breaks: "no more runs are worked on than there are slots",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: "if (last && settles(last)) this.leaveSlot?.();",
+        put: "this.leaveSlot?.();",
+      },
+    ],
+    killedBy: [{ file: "test/engine/leave-slot.test.ts", test: "keeps its slot" }],
+  },
+  {
+    name: "a run keeps its slot until its outcome is written",
+    breaks: "node and database work at the same time",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: "    if (last && settles(last)) this.leaveSlot?.();\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/engine/leave-slot.test.ts", test: "the next run begins" }],
+  },
+  {
     name: "runs that end slowly are claimed ahead",
     breaks: "a run does not wait while another node has a slot for it",
     edits: [{ file: AHEAD, find: "this.#isFast = this.#sinceMs < BEGINS_WITHIN_MS;", put: "this.#isFast = true;" }],

@@ -115,7 +115,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "every failure of a witness prolongs its wait",
     breaks: "reclaiming under flapping connections",
-    edits: [{ file: "src/store/contract/node/nodes.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
+    edits: [{ file: "src/store/contract/node/presence.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
     killedBy: [IN_MEMORY],
   },
   {
@@ -284,5 +284,17 @@ export const ownership: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "sign of life is not gone" }],
+  },
+  {
+    name: "a node whose goodbye is refused stays present",
+    breaks: "L7",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: 'part?.catch((error) => bus.emit("housekeeping.failed", { error }))',
+        put: "part",
+      },
+    ],
+    killedBy: [{ file: "test/engine/shutdown.test.ts", test: "goodbye is refused" }],
   },
 ];

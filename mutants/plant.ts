@@ -11,6 +11,7 @@ const COPIED = [
   "test",
   "bench",
   "chaos",
+  "soak",
   "examples",
   "scripts",
   "mutants",

@@ -55,6 +55,12 @@ export const testing: readonly Mutant[] = [
     killedBy: [{ file: NODE_TESTS, test: "advance stops" }],
   },
   {
+    name: "an advance ends before what is due at its last moment",
+    breaks: "what becomes due happens at its moment",
+    edits: [{ file: DRIVER, find: "return isEnd && this.#spentMs", put: "return isEnd && now < 0 && this.#spentMs" }],
+    killedBy: [{ file: NODE_TESTS, test: "at the last moment" }],
+  },
+  {
     name: "time moves while a step works on something real",
     breaks: "real work is waited for, and time stays",
     edits: [{ file: DRIVER, find: "frozenUntil > realNow)) {", put: "frozenUntil > realNow + 1e9)) {" }],

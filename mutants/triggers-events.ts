@@ -10,6 +10,18 @@ const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
 
 export const triggersEvents: readonly Mutant[] = [
   {
+    name: "a node that leaves counts as one that has its programs",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/store/postgres/event/subscriptions.ts",
+        find: "then not $3::bool else",
+        put: "then $3::bool is not null else",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the last node that leaves keeps" }],
+  },
+  {
     name: "an event's key names the stack",
     breaks: "S10",
     edits: [

@@ -3,6 +3,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { BUNDLED } from "./bundle-options.js";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const ADMIN = join(ROOT, "src", "admin");
@@ -24,18 +25,8 @@ const outside: Plugin = {
 const { metafile } = await build({
   entryPoints: [join(ADMIN, "index.ts")],
   outfile: join(OUT, "index.js"),
-  bundle: true,
-  platform: "node",
-  format: "esm",
-  target: "node20",
-  sourcemap: false,
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: "eof",
-  metafile: true,
+  ...BUNDLED,
   plugins: [outside],
-  // prom-client is CommonJS and asks for modules of Node.
-  banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
 });
 
 /** The bundle replaces the files it was made of; of their types only those that the entry point shows stay. */

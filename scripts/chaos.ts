@@ -8,13 +8,18 @@ import { FAULTS, type Fault } from "../chaos/nemesis.js";
 import { chaos } from "../chaos/run.js";
 import { MUTANTS } from "../mutants/index.js";
 import { Copy } from "../mutants/plant.js";
+import { flagsOf } from "./flags.js";
 
-function after(flag: string): string | undefined {
-  const at = process.argv.indexOf(flag);
-  return at === -1 ? undefined : process.argv[at + 1];
-}
-
-const json = process.argv.includes("--json");
+const flags = flagsOf({
+  seconds: "number",
+  nodes: "number",
+  seed: "number",
+  faults: "text",
+  mutant: "text",
+  calm: "switch",
+  discard: "switch",
+});
+const { json } = flags;
 const startedAt = performance.now();
 const say = (line: string) => {
   const text = `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`;
@@ -41,15 +46,15 @@ async function onACopy(name: string): Promise<number> {
 }
 
 async function here(): Promise<number> {
-  const faults = after("--faults")?.split(",") as Fault[] | undefined;
+  const faults = flags.faults?.split(",") as Fault[] | undefined;
   const unknown = faults?.find((fault) => !FAULTS.includes(fault));
   if (unknown !== undefined) throw new Error(`no fault ${unknown}; there are: ${FAULTS.join(", ")}`);
   const report = await chaos({
-    seconds: Number(after("--seconds") ?? 60),
-    nodes: Number(after("--nodes") ?? 5),
-    seed: Number(after("--seed") ?? Math.floor(Math.random() * 1e9)),
-    calm: process.argv.includes("--calm"),
-    keep: !process.argv.includes("--discard"),
+    seconds: flags.seconds ?? 60,
+    nodes: flags.nodes ?? 5,
+    seed: flags.seed ?? Math.floor(Math.random() * 1e9),
+    calm: flags.calm,
+    keep: !flags.discard,
     ...(faults && { faults }),
     say,
   });
@@ -58,5 +63,4 @@ async function here(): Promise<number> {
   return report.ok ? 0 : 1;
 }
 
-const mutant = after("--mutant");
-process.exitCode = mutant === undefined ? await here() : await onACopy(mutant);
+process.exitCode = flags.mutant === undefined ? await here() : await onACopy(flags.mutant);

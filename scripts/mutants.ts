@@ -2,17 +2,17 @@
 
 import { spawn } from "node:child_process";
 import { MUTANTS } from "../mutants/index.js";
+import { invariantOf } from "../mutants/invariant.js";
 import type { Killer, Mutant } from "../mutants/mutant.js";
 import { newestFirst } from "../mutants/newest-first.js";
 import { Copy } from "../mutants/plant.js";
 import { startEmbedded } from "../src/embedded/index.js";
+import { flagsOf } from "./flags.js";
 
 /** One per core of the machines this runs on. */
 const AT_A_TIME = 2;
 const SHOWN_CHARS = 4_000;
-const json = process.argv.includes("--json");
-const onlyAt = process.argv.indexOf("--only");
-const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
+const { json, only = "" } = flagsOf({ only: "text" });
 
 type Verdict = "killed" | "survived" | "does not apply" | "tests fail without it";
 
@@ -45,9 +45,9 @@ function passes(
 const VITEST = ["node_modules/vitest/vitest.mjs", "run", "--bail", "1"];
 const SIMULATE = ["--import", "tsx", "scripts/simulate.ts", "--bail"];
 
-/** The runner reads a name as a pattern: `state()` would match no test, and its mutant survive. */
-function literally(name: string): string {
-  return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** The runner reads a name as a pattern: `state()` would match no test, and its mutant survive. A bar separates two names. */
+function literally(names: string): string {
+  return names.replace(/[.*+?^${}()[\]\\]/g, "\\$&");
 }
 
 function argumentsOf(killer: Killer): string[] {
@@ -106,7 +106,10 @@ async function judgeWhatIsLeft(copy: Copy): Promise<void> {
     if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     const shown = verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`;
-    say(`${shown} ${mutant.name} (${mutant.breaks}, ${seconds} s)`);
+    const invariant = invariantOf(mutant.breaks);
+    const promise =
+      invariant === mutant.breaks ? invariant : `${invariant}: ${mutant.breaks.replace(/^[SL]\d+: /, "")}`;
+    say(`${shown} ${mutant.name} (${promise}, ${seconds} s)`);
   }
 }
 

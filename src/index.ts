@@ -18,16 +18,11 @@ export {
   DefinitionUnavailable,
   type SaveOptions,
 } from "./client/definitions.js";
-export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
 export { DecisionStale, GateClosed } from "./client/expect-asked.js";
-export type { Visit } from "./client/graph-history.js";
-export {
-  type ForkOptions,
-  type GraphPosition,
-  type GraphRuns,
-  type RewindOptions,
-  RewindRefused,
-} from "./client/graph-runs.js";
+export type { FieldDiff, RunDiff, StepDiff } from "./client/graph/diff-histories.js";
+export type { Visit } from "./client/graph/graph-history.js";
+export type { ForkOptions, GraphPosition, RewindOptions } from "./client/graph/graph-run-options.js";
+export { type GraphRuns, RewindRefused } from "./client/graph/graph-runs.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export {
   type DrainOptions,
@@ -119,6 +114,8 @@ export type {
   CompensationOptions,
   Context,
   Decision,
+  Output,
+  OutputOptions,
   StepOptions,
   TransactionOptions,
   Winner,

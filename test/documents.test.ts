@@ -4,7 +4,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
+import { describeEvents } from "../scripts/describe-events.js";
+import { describeLlms } from "../scripts/describe-llms.js";
+import { describeTables } from "../scripts/describe-tables.js";
 import { ENDED_STATES, LEGAL_MOVES, RUN_STATES, type RunState } from "../src/kernel/run/run-state.js";
+import { retentionOf } from "../src/kernel/setting/retention.js";
 import { DIALECT } from "./harness/dialect.js";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -26,6 +30,9 @@ function foldersOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, i) => parts.slice(0, i + 1).join("/"));
 }
+
+/** Pages for those who read the source, which is not in the package. */
+const isAboutSource = (name: string) => name === "ARCHITECTURE.md" || name.startsWith("docs/internals/");
 
 /** Without fenced blocks and code spans, which may hold anything that looks like a link. */
 const proseOf = (text: string) => text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "`");
@@ -54,7 +61,9 @@ describe.each(pages)("%s", (name) => {
     const dead = linksOf(name).filter((link) => {
       const [path, anchor] = link.split("#") as [string, string | undefined];
       const target = path === "" ? name : normalize(join(name, "..", path));
-      const there = packed.has(name) ? packed.has(target) || packedFolders.has(target) : existsSync(join(ROOT, target));
+      const isSource = isAboutSource(name) && target.startsWith("src/");
+      const isPacked = packed.has(target) || packedFolders.has(target);
+      const there = packed.has(name) && !isSource ? isPacked : existsSync(join(ROOT, target));
       return !there || (anchor !== undefined && !anchorsOf(target).has(anchor));
     });
     expect(dead).toEqual([]);
@@ -75,6 +84,26 @@ describe.each(pages)("%s", (name) => {
       .filter((line) => line.length > 140);
     expect(long).toEqual([]);
   });
+});
+
+test.each([
+  ["docs/tables.md", describeTables],
+  ["docs/node-events.md", describeEvents],
+  ["llms.txt", describeLlms],
+])("%s is what the source says; `npm run reference` writes it", (file, describeIt) => {
+  expect(read(file)).toBe(describeIt());
+});
+
+test("the reference of events has every event that a node can emit, with the facts of types that it shares", () => {
+  const page = read("docs/node-events.md");
+  const named = [...page.matchAll(/^- \*\*`([a-z_.]+)`\*\* \(([^)]*)\)/gm)].map(
+    ([, name, facts]) => [name!, facts!] as const,
+  );
+  expect(named.length).toBeGreaterThan(75);
+  expect(named.filter(([, facts]) => facts === "").map(([name]) => name)).toEqual([]);
+  const source = readFileSync(join(ROOT, "src/node/node-events.ts"), "utf8");
+  const levels = [...source.matchAll(/"([a-z]+\.[a-z_]+)": "(?:debug|info|warn|error)"/g)].map(([, name]) => name!);
+  expect(levels.filter((name) => !page.includes(`**\`${name}\`**`) && !name.startsWith("work_claim."))).toEqual([]);
 });
 
 describe("ARCHITECTURE.md", () => {
@@ -146,5 +175,28 @@ describe("ARCHITECTURE.md", () => {
       }
     }
     expect([...cited].filter((id) => !defined.includes(id))).toEqual([]);
+  });
+});
+
+describe("docs/stores.md", () => {
+  const sectionOf = (title: string) => read("docs/stores.md").split(`\n## ${title}\n`)[1]!.split("\n## ")[0]!;
+
+  test("states the retention that a store has without settings", () => {
+    const stated = [...sectionOf("Retention").matchAll(/^\| `(\w+)` \| (\d+) days \|/gm)];
+    const days = Object.fromEntries(stated.map(([, name, n]) => [name, Number(n)]));
+    expect(days).toEqual(
+      Object.fromEntries(Object.entries(retentionOf()).map(([name, ms]) => [name, ms! / 86_400_000])),
+    );
+  });
+
+  test("states for every table what removes its rows", () => {
+    const tables = [...read("src/store/postgres/schema.snapshot.txt").matchAll(/^table (\w+)/gm)].map(
+      ([, name]) => name!,
+    );
+    const named = new Set(
+      [...sectionOf("What grows, and what removes it").matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+    );
+    expect(tables.length).toBeGreaterThan(30);
+    expect(tables.filter((name) => !named.has(name))).toEqual([]);
   });
 });

@@ -23,6 +23,10 @@ const MOST_VALUES: Readonly<Record<string, number>> = {
   "./testing": 10,
   "./otel": 5,
   "./compat": 10,
+  "./drizzle": 2,
+  "./kysely": 2,
+  "./knex": 2,
+  "./prisma": 2,
 };
 
 interface Manifest {

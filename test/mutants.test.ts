@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "../mutants/index.js";
+import { AREAS, invariantOf, PROMISES } from "../mutants/invariant.js";
 import { applyEdit } from "../mutants/mutant.js";
 import { selects } from "./harness/test-names.js";
 
@@ -28,6 +29,17 @@ describe("planted bug", () => {
     expect(selects(events, "debounced per env")).toBe(true);
     expect(selects(events, "debounced per wrong text")).toBe(false);
     expect(selects(events, "complete ends the run")).toBe(false);
+  });
+
+  test("names the invariant that it breaks, one of ARCHITECTURE's or an area of promises", () => {
+    const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+    const known = new Set<string>([...architecture.matchAll(/^\| ([SL]\d+) \|/gm)].map(([, id]) => id!).concat(AREAS));
+    const nameless = MUTANTS.filter(({ breaks }) => !known.has(invariantOf(breaks) ?? ""));
+    expect(nameless.map(({ name, breaks }) => `${name}: ${breaks}`)).toEqual([]);
+    expect(PROMISES.filter((promise) => !MUTANTS.some(({ breaks }) => breaks === promise))).toEqual([]);
+    // Each safety invariant has a bug that breaks it.
+    const broken = new Set(MUTANTS.map(({ breaks }) => invariantOf(breaks)));
+    expect([...known].filter((id) => id.startsWith("S") && !broken.has(id))).toEqual([]);
   });
 
   test("has a name of its own", () => {

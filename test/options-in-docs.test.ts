@@ -8,11 +8,31 @@ const ROOT = join(import.meta.dirname, "..");
 
 /** The interfaces of options, by the file that declares them. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  "actor/actor.ts": ["ActorOptions"],
+  "actor/budget.ts": ["BudgetOptions"],
+  "actor/expectation.ts": ["ExpectationOptions"],
+  "compat/queue-options.ts": ["QueueOptions"],
+  "compat/worker-options.ts": ["WorkerOptions"],
+  "dag/dag.ts": ["DagOptions"],
+  "dag/task.ts": ["TaskOptions", "EachOptions", "EachWhenOptions"],
+  "graph/attempt-rules.ts": ["NodeOptions"],
+  "lease/leases.ts": ["AcquireOptions", "CommonOptions"],
+  "machine/instance.ts": ["InstanceOptions", "SendEventOptions", "SendLaterOptions"],
+  "machine/machine.ts": ["MachineOptions"],
+  "otel/open-telemetry.ts": ["OpenTelemetryOptions"],
+  "timeout/sweeper-options.ts": ["SweeperOptions"],
   "program/start-options.ts": ["StartOptions"],
-  "client/run-handle.ts": ["SendOptions", "SignalOptions", "DecisionOptions"],
+  "client/backfill.ts": ["BackfillOptions"],
+  "client/definitions.ts": ["SaveOptions"],
+  "client/found-runs.ts": ["RunQuery", "RunKey", "RunPageOptions"],
+  "client/graph/graph-run-options.ts": ["ForkOptions", "RewindOptions", "RecoverOptions"],
+  "client/identity.ts": ["IdentityOptions"],
+  "client/nodes.ts": ["ModeOptions", "DrainOptions"],
+  "client/watch-ends.ts": ["WatchEndsOptions"],
+  "client/run-handle.ts": ["SendOptions", "SignalOptions", "DecisionOptions", "RetryRunOptions"],
   "client/create-client.ts": ["ClientOptions", "ByName"],
   "client/retention.ts": ["EndedFilter", "RemovalOptions"],
-  "client/dead-letters.ts": ["DeadFilter", "RetryOptions"],
+  "client/dead-letters.ts": ["DeadFilter", "RetryOptions", "RetryAllOptions"],
   "client/watch-run.ts": ["WatchOptions"],
   "kernel/run/retry.ts": ["RetryRule"],
   "kernel/setting/retention.ts": ["RetentionOptions"],
@@ -22,8 +42,26 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   "trigger/event.ts": ["OnOptions"],
   "trigger/emitter.ts": ["EmitOptions"],
   "trigger/schedule.ts": ["ScheduleOptions", "CronOptions"],
-  "workflow/context.ts": ["StepOptions", "ApprovalOptions"],
+  "workflow/context.ts": ["StepOptions", "ApprovalOptions", "ChildOptions", "OutputOptions"],
   "workflow/workflow.ts": ["WorkflowOptions"],
+  "admin/auth/authenticate.ts": ["ProxyOptions", "TokenOptions"],
+  "admin/client.ts": ["AdminClientOptions"],
+  "admin/dashboard.ts": ["DashboardOptions", "ListenOptions"],
+  "embedded/start.ts": ["EmbeddedOptions"],
+  "engine/claiming/routing.ts": ["RoutingOptions"],
+  "graph/node/node-cache.ts": ["CacheOptions"],
+  "graph/node/question.ts": ["AskOptions"],
+  "lease/leader.ts": ["LeaderOptions"],
+  "lease/store-claims.ts": ["StoreClaimsOptions"],
+  "machine/definition.ts": ["EffectOptions", "MermaidOptions"],
+  "client/graph/stream-run.ts": ["StreamOptions"],
+  "kernel/breaker-rule.ts": ["CircuitBreaker"],
+  "kernel/limit-rule.ts": ["FlowOptions", "KeyedLimit", "RateLimit"],
+  "store/memory/memory-store.ts": ["MemoryStoreOptions"],
+  "store/postgres/migrate.ts": ["MigrateOptions", "MigrationSqlOptions"],
+  "testing/node/test-bed.ts": ["BedOptions"],
+  "testing/simulate/simulate.ts": ["SimulateOptions"],
+  "timeout/store-timeouts.ts": ["TimeoutStoreOptions"],
 };
 
 const pages = readdirSync(join(ROOT, "docs"))
@@ -36,8 +74,10 @@ const codeOf = (text: string) => (text.match(/```[\s\S]*?```|`[^`\n]+`/g) ?? [])
 
 function membersOf(file: string, name: string): string[] {
   const text = readFileSync(join(ROOT, "src", file), "utf8");
-  const found = new RegExp(`interface ${name}\\b[^{]*\\{([\\s\\S]*?)\\n\\}`).exec(text);
-  return [...(found?.[1] ?? "").matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member]) => member!);
+  const [inner, indent] = [`[\\s\\S]*?\\{([\\s\\S]*?)`, "  "];
+  const found = new RegExp(`interface ${name}\\b${inner}\\n\\}|type ${name}\\b${inner}\\n${indent}\\};`).exec(text);
+  const members = (found?.[1] ?? found?.[2] ?? "").matchAll(/^(?: {2}| {4})(?:readonly )?(\w+)\??:/gm);
+  return [...members].map(([, member]) => member!);
 }
 
 for (const [file, interfaces] of Object.entries(OPTIONS)) {

@@ -13,7 +13,7 @@ const SRC = join(ROOT, "src");
 const LAYERS = [
   ["kernel"],
   ["store"],
-  ["telemetry"],
+  ["telemetry", "orm"],
   ["lease", "engine"],
   ["replay", "trigger", "timeout"],
   ["program"],

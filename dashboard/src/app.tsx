@@ -5,8 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 import { matchPath } from "./live/address.js";
 import { call, needsToken, session } from "./live/api.js";
 import { setClock } from "./live/clock.js";
-import { address, env } from "./live/router.js";
-import { restartStream, useLive } from "./live/stream.js";
+import { address } from "./live/router.js";
+import { useLive } from "./live/stream.js";
 import { useRoute } from "./live/use-route.js";
 import { PAGES, type PageProps } from "./pages.js";
 import { AskDialog } from "./part/ask.js";
@@ -20,7 +20,6 @@ import { TopBar } from "./part/top-bar.js";
 
 export function App() {
   useEffect(readSession, [needsToken.value]);
-  useEffect(restartStream, [env.value]);
   const counts = useCounts();
   if (needsToken.value) return <SignIn />;
   return (

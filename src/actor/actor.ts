@@ -14,39 +14,75 @@ import { budgetOf } from "./budget.js";
 import { type EpisodeParts, episodeProgram } from "./execute-episode.js";
 import type { AnyExpectation, Expectation } from "./expectation.js";
 
+/** Options of an actor: its expectations, and the limit and version that they share. */
 export interface ActorOptions<Expectations extends Readonly<Record<string, AnyExpectation>>> {
-  /** Episodes that run at once, of all its expectations and on all nodes. Default: no limit. */
+  /** Episodes that run at once, of all its expectations and on all nodes. @default no limit */
   readonly concurrency?: number;
   /**
-   * What happens to an episode without a free slot: it waits, it is skipped, or the oldest waiting one is. Default:
-   * queue.
+   * What happens to an episode without a free slot: it waits, it is skipped, or the oldest waiting one is.
+   * @default queue
    */
   readonly overflow?: "queue" | Overflow;
-  /** Pins new episodes to this version of the actor. Default: any version may execute them. */
+  /** Pins new episodes to this version of the actor. @default any version may execute them */
   readonly version?: string;
-  /** Served only by nodes of these stacks. Default: by any. */
+  /** Served only by nodes of these stacks. @default by any */
   readonly stacks?: readonly string[];
+  /** What the actor watches for, by name. Each becomes the program `actor::name`. */
   readonly expectations: Expectations;
 }
 
 export type DefinitionOf<Name extends string, Key extends string, E> =
   E extends Expectation<infer In, infer Out, infer Parsed> ? Definition<`${Name}::${Key}`, In, Out, Parsed> : never;
 
+/** An actor, as `actor()` makes it. Put it into `programs` of a node. */
 export interface Actor<Name extends string, Expectations extends Readonly<Record<string, AnyExpectation>>> {
+  /** Distinguishes an actor from other programs. */
   readonly kind: "actor";
+  /** The first part of the names of its programs. */
   readonly name: Name;
   /** What `start`, `ctx.child` and clients accept. */
   readonly expectations: { readonly [Key in keyof Expectations & string]: DefinitionOf<Name, Key, Expectations[Key]> };
 }
 
+/** An actor of any name, with any expectations. */
 export interface AnyActor {
+  /** Distinguishes an actor from other programs. */
   readonly kind: "actor";
+  /** The first part of the names of its programs. */
   readonly name: string;
+  /** Its programs, by the names of its expectations. */
   readonly expectations: Readonly<Record<string, AnyDefinition>>;
 }
 
 const OVERFLOWS: readonly unknown[] = ["queue", "drop", "shed-oldest"];
 
+/**
+ * Defines an actor: a named set of expectations that share a limit. Each expectation is a program; its runs are
+ * episodes.
+ *
+ * @example
+ * ```ts
+ * const monitor = actor("resource-monitor", {
+ *   concurrency: 3,
+ *   overflow: "queue",
+ *   expectations: {
+ *     checkLimits: expectation(
+ *       {
+ *         on: [on(updated, { where: { kind: "disk" }, subject: "resourceId" }), manual<{ resourceId: string }>()],
+ *         serial: "subject",
+ *         circuitBreaker: { threshold: 5, halfOpenAfter: "1m" },
+ *       },
+ *       async (ctx, input) => ctx.step("judge", () => (input.type === "manual" ? "looked at" : `${input.used} % used`)),
+ *     ),
+ *     advise: expectation({ budget: { turns: 5, tokens: 1_000, timeout: "1m" } }, advice),
+ *     thrifty: expectation(
+ *       { budget: { tokens: 50 }, onBudgetExhausted: ({ spent }) => [`stopped after ${spent.tokens} tokens`] },
+ *       advice,
+ *     ),
+ *   },
+ * });
+ * ```
+ */
 export function actor<const Name extends string, const Expectations extends Readonly<Record<string, AnyExpectation>>>(
   name: Name,
   options: ActorOptions<Expectations>,

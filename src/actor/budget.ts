@@ -6,11 +6,11 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 /** Options for users; null: no limit. */
 export interface BudgetOptions {
-  /** Moves of a strategy, or what a function reports with `spend`. Default 12. */
+  /** Moves of a strategy, or what a function reports with `spend`. @default 12 */
   readonly turns?: number | null;
-  /** Counted by you: `ctx.spend({ tokens })`. Default 25,000. */
+  /** Counted by you: `ctx.spend({ tokens })`. @default 25,000 */
   readonly tokens?: number | null;
-  /** Working time; waiting for a person, a signal or a time does not count. Default 2 minutes. */
+  /** Working time; waiting for a person, a signal or a time does not count. @default 2 minutes */
   readonly timeout?: Duration | null;
 }
 
@@ -20,13 +20,19 @@ export interface Budget {
   readonly timeoutMs: number | null;
 }
 
+/** What an episode reports with `ctx.spend`. */
 export interface Usage {
+  /** Turns to add. @default 0 */
   readonly turns?: number;
+  /** Tokens to add. @default 0 */
   readonly tokens?: number;
 }
 
+/** What an episode has used of its budget. */
 export interface Spent {
+  /** Turns so far. */
   readonly turns: number;
+  /** Tokens so far. */
   readonly tokens: number;
 }
 
@@ -37,7 +43,9 @@ const DEFAULTS: Budget = { turns: 12, tokens: 25_000, timeoutMs: 120_000 };
 /** The episode has used up its budget. */
 export class BudgetExhausted extends HoldfastError {
   readonly code = "BUDGET_EXHAUSTED";
+  /** The part of the budget that is used up. */
   readonly limit: BudgetLimit;
+  /** What the episode had used by then. */
   readonly spent: Spent;
 
   constructor(limit: BudgetLimit, most: number, spent: Spent) {

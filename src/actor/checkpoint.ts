@@ -24,7 +24,7 @@ export interface Checkpoint {
   readonly consumed: readonly (readonly [string, number])[];
 }
 
-/** The journal is unchanged: the run is left to a node with code that can read its checkpoint. */
+/** This code cannot read the stored checkpoint. The journal is unchanged: the run is left to a node with code that can read its checkpoint. */
 export class CheckpointUnreadable extends HoldfastError {
   readonly code = "CHECKPOINT_UNREADABLE";
 

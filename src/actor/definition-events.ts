@@ -1,11 +1,16 @@
 // Telemetry of definitions: which were loaded, and which this node cannot execute.
 
+/** Facts about a definition. */
 interface OfDefinition {
+  /** An actor or a DAG. */
   readonly kind: string;
+  /** Its name. */
   readonly name: string;
+  /** Its version. */
   readonly version: number;
 }
 
+/** Events of a node about actors and definitions, by name. */
 export interface ActorEvents {
   /** Emitted at start, and whenever a definition has changed. */
   "definition.loaded": OfDefinition & { readonly enabled: boolean };

@@ -8,8 +8,10 @@ import type { Context, StepOptions } from "../workflow/context.js";
 import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
 import type { Purse, Spent, Usage } from "./budget.js";
 
+/** What an episode's function gets: the context of a workflow, with the budget of the episode. */
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any episode
 export interface EpisodeContext<In = any> extends Context<In> {
+  /** What the episode has used of its budget so far. */
   readonly spent: Spent;
   /**
    * Counts spending; throws BudgetExhausted beyond the budget. Call it between steps, with their results: a replay then

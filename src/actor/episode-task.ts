@@ -4,22 +4,25 @@ import { type AnyTask, type Task, type TaskOptions, type TasksByName, task, type
 import type { TaskContext } from "../dag/task-context.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { textsField } from "../kernel/fields.js";
-import { attemptsLeft, type RetryRule, retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
+import { attemptsLeft, type RetryRule, retryDelayMs, retryPolicy, spread } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 
 /** `abort`: the task fails. `pause`: it asks a person whether another episode should try. */
 export type OnEpisodeFailure = "abort" | "pause" | EpisodeRetry;
 
+/** How often another episode is tried, and after which errors none is. */
 export interface EpisodeRetry extends RetryRule {
   /** Codes or names of errors that are not worth another episode. */
   readonly notAfter?: readonly string[];
 }
 
+/** Options of `episode()`. */
 export interface EpisodeTaskOptions<N extends TasksByName, DagIn, In> extends Pick<TaskOptions, "queue"> {
+  /** Tasks whose results the episode's input is built from. */
   readonly needs?: N;
   /** Builds the episode's input from the results of the needs and the DAG's input. */
   readonly input: (needs: Values<N>, input: DagIn) => In;
-  /** Each further attempt is an episode of its own. Default: abort. */
+  /** Each further attempt is an episode of its own. @default abort */
   readonly onFailure?: OnEpisodeFailure;
 }
 
@@ -36,6 +39,7 @@ export class EpisodeFailed extends HoldfastError {
 /** The name of the approval that a paused task asks for. */
 const RESUME = "resume";
 
+/** Defines a task of a DAG that runs an episode: an expectation of an actor, with input from the tasks it needs. */
 // biome-ignore lint/complexity/noBannedTypes: without needs there are none
 export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unknown>(
   expectation: Definition<string, In, Out, Parsed>,
@@ -77,7 +81,7 @@ async function tryEpisodes<In, Out, Parsed>(
       if (!worth) throw new EpisodeFailed(expectation.name, tries, error);
       await ctx.sleep(
         "another episode",
-        retryDelayMs(policy.retry, tries, () => 0),
+        retryDelayMs(policy.retry, tries, () => spread(`${ctx.idempotencyKey}:${tries}`)),
       );
     }
   }

@@ -15,21 +15,25 @@ export type EpisodeFunction<In, Out> = (ctx: EpisodeContext<In>, input: In) => P
 
 /** The situation of an episode when its budget was used up. */
 export interface Exhausted<In> {
+  /** The part of the budget that is used up. */
   readonly limit: BudgetLimit;
+  /** What the episode has used. */
   readonly spent: Spent;
+  /** The input of the episode. */
   readonly input: In;
   /** The state of a strategy with moves; undefined for a function. */
   readonly state: unknown;
 }
 
+/** Options of an expectation: its budget, retries, recovery and limits. */
 export interface ExpectationOptions<In, Out> {
-  /** Default: 12 turns, 25,000 tokens, two minutes of working time. */
+  /** How much an episode may use. @default 12 turns, 25,000 tokens, two minutes of working time */
   readonly budget?: BudgetOptions;
   /** The episode's result in that case, instead of failing with BUDGET_EXHAUSTED. */
   readonly onBudgetExhausted?: (exhausted: Exhausted<In>) => Out;
-  /** The default for its steps. Default: 3 attempts, exponential from 1 s. */
+  /** The default for its steps. @default 3 attempts, exponential from 1 s */
   readonly retry?: Retry;
-  /** What happens to an episode when the process that worked on it died. Default: resume. */
+  /** What happens to an episode when the process that worked on it died. @default resume */
   readonly recovery?: Recovery;
   /** After this many failures in a row, triggers start no episode until a probe succeeds. */
   readonly circuitBreaker?: CircuitBreaker;
@@ -40,9 +44,13 @@ export interface ExpectationOptions<In, Out> {
   readonly serial?: "subject" | ScalarPath<In>;
 }
 
+/** An expectation, as `expectation()` makes it. Give it to `actor()`. */
 export interface Expectation<In, Out, Parsed = In> {
+  /** Distinguishes an expectation from other values. */
   readonly kind: "expectation";
+  /** The function or strategy of its episodes. */
   readonly strategy: EpisodeFunction<Parsed, Out> | Strategy<Parsed, Out> | NamedStrategy;
+  /** The options it was made with. */
   readonly options: ExpectationOptions<Parsed, Out> & {
     readonly input?: Schema<In, Parsed>;
     // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
@@ -69,6 +77,7 @@ type InputOfRun<Run, None = void> =
 type OutputOfRun<Run> =
   Run extends Strategy<infer _In, infer Out> ? Out : Run extends (...args: never) => Promise<infer Out> ? Out : never;
 
+/** Defines what an actor does: an async function or a strategy, with a budget, and what starts it. */
 export function expectation<Run extends AnyRun>(run: Run): Expectation<InputOfRun<Run>, OutputOfRun<Run>>;
 /** With a schema, the input is what the schema produces. */
 export function expectation<Takes extends Schema, Out>(

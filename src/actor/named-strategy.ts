@@ -12,6 +12,7 @@ import type { Strategy } from "./strategy.js";
  */
 export type Strategies = Readonly<Record<string, RegisteredStrategy>>;
 
+/** A strategy or function that definitions in the database may name. */
 export type RegisteredStrategy =
   // biome-ignore lint/suspicious/noExplicitAny: whatever its definitions bring
   | ((ctx: EpisodeContext, input: any, config: any) => Promise<unknown>)
@@ -35,7 +36,7 @@ export interface NamedStrategy {
 /** The kind of the journal entry. */
 export const DEFINITION = "definition";
 
-/** The journal is unchanged: the run is left to a node that has the strategy. */
+/** This node was not given the strategy that a definition names. The journal is unchanged: the run is left to a node that has the strategy. */
 export class StrategyUnknown extends HoldfastError {
   readonly code = "STRATEGY_UNKNOWN";
 

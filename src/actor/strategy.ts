@@ -82,10 +82,13 @@ export type Done<D extends Steps, S extends Signals> =
 
 /** A call that failed for good. */
 export interface FailedCall {
+  /** The name of the step. */
   readonly name: string;
+  /** Its arguments. */
   readonly args: unknown;
 }
 
+/** The version of a strategy's stored state, and how older ones are converted. */
 export interface Checkpoints {
   /** The version of the state as this code writes it. */
   readonly version: number;
@@ -96,32 +99,70 @@ export interface Checkpoints {
 
 /** `handle` and `failed` count spending with it. */
 export interface Counter {
+  /** What the episode has used. */
   readonly spent: Spent;
+  /** Adds to it; throws when the budget is exceeded. */
   readonly spend: (usage: Usage) => void;
 }
 
+/** Options of `strategy()`: how its state begins, what the next move is, and how a result changes the state. */
 export interface StrategyOptions<In, State, D extends Steps, S extends Signals, Out> {
+  /** The functions that its moves may call, by name. */
   readonly steps: D;
+  /** The signals that its moves may wait for, by name. */
   readonly signals?: S;
-  /** Default: version 1. */
+  /** The version of the stored state, and how older ones are converted. @default version 1 */
   readonly checkpoints?: Checkpoints;
   /** Recorded, so it runs once. `config`: from a definition in the database. */
   readonly init: (step: StepInfo, input: In, services: Services, config: unknown) => State | Promise<State>;
+  /** Decides the next move from the state. Pure: it is called again after a crash. */
   readonly next: (state: NoInfer<State>, spent: Spent) => Move<D, S, Out>;
+  /** Derives the next state from a move and its result. Pure. */
   readonly handle: (state: NoInfer<State>, step: Done<D, S>, counter: Counter) => NoInfer<State>;
-  /** Called when a call has failed for good. Default: the episode fails with its error. */
+  /** Called when a call has failed for good. @default the episode fails with its error */
   readonly failed?: (state: NoInfer<State>, call: FailedCall, error: unknown, counter: Counter) => NoInfer<State>;
 }
 
+/** A strategy, as `strategy()` makes it. Give it to `expectation()`. */
 export interface Strategy<In, Out> {
+  /** Distinguishes a strategy from a function. */
   readonly kind: "strategy";
+  /** The options it was made with. */
   // biome-ignore lint/suspicious/noExplicitAny: a strategy's own state, steps and signals are its own affair
   readonly options: StrategyOptions<any, any, any, any, any>;
   /** Carries the types only. */
   readonly "~types"?: (input: In) => Out;
 }
 
-/** Write `steps` and `init` first: the types of the rest are inferred from them. */
+/**
+ * Defines a strategy of single moves: `next` decides on a move, `handle` takes its result. Write `steps` and `init` first: the types of
+ * the rest are inferred from them.
+ *
+ * @example
+ * ```ts
+ * const advice = strategy({
+ *   steps: { ask: async (_step, question: string) => ({ answer: `${question}: clean up`, tokens: 40 }) },
+ *   checkpoints: { version: 1 },
+ *   init: (_step, input: { resourceId: string }) => ({
+ *     resourceId: input.resourceId,
+ *     answers: [] as string[],
+ *     saved: false,
+ *   }),
+ *   next: (state) => {
+ *     if (state.answers.length < 2)
+ *       return { do: "call", name: "ask", args: `${state.resourceId} ${state.answers.length + 1}` };
+ *     if (!state.saved) return { do: "checkpoint" };
+ *     return { do: "done", result: state.answers };
+ *   },
+ *   handle: (state, step, { spend }) => {
+ *     if (step.did === "checkpoint") return { ...state, saved: true };
+ *     if (step.did !== "call") return state;
+ *     spend({ tokens: step.result.tokens });
+ *     return { ...state, answers: [...state.answers, step.result.answer] };
+ *   },
+ * });
+ * ```
+ */
 export function strategy<In, State, const D extends Steps, Out, S extends Signals = Record<never, never>>(
   options: StrategyOptions<In, State, D, S, Out>,
 ): Strategy<In, Out> {

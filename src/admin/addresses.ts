@@ -2,6 +2,7 @@
 
 import type { RouteName } from "./api.js";
 
+/** Method and path of every route of the admin API, by the name of the route. */
 export const ADDRESSES = {
   "session.get": "GET /session",
   "overview.get": "GET /overview",

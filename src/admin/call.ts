@@ -13,6 +13,7 @@ import type { OutputOf, RouteName } from "./api.js";
 import type { Clock } from "./clock.js";
 import type { Permission, Principal } from "./permission.js";
 import { ApiProblem, notFound } from "./problem.js";
+import type { DevRouteName } from "./routes/dev.js";
 import type { ROUTES } from "./routes/index.js";
 import type { SharedRead } from "./shared-read.js";
 import type { Supervisor } from "./supervisor.js";
@@ -31,10 +32,12 @@ export interface Admin {
   readonly queues: SharedRead<readonly QueueRecord[]>;
   /** Only of a development server. */
   readonly supervisor: Supervisor | null;
+  /** Who started a run does not decide its approvals. */
+  readonly requireDifferentApprover: boolean;
 }
 
 export interface Change {
-  readonly action: RouteName;
+  readonly action: RouteName | DevRouteName;
   readonly object: string;
   readonly before?: unknown;
   readonly after?: unknown;
@@ -81,9 +84,11 @@ export class Call {
     return this.principal.may.includes(permission);
   }
 
-  client(stack?: string): Client<readonly []> {
-    const { store, ownCodecs, world } = this.admin;
+  /** `runId`: of the run that it starts, so that the audit row names it. */
+  client({ stack, runId }: { readonly stack?: string | undefined; readonly runId?: string } = {}): Client<readonly []> {
+    const { store, ownCodecs, world: given } = this.admin;
     const place = stack === undefined ? {} : { stack };
+    const world = runId === undefined ? given : (Object.create(given, { id: { value: () => runId } }) as World);
     return createClient({ store, env: this.env, codecs: ownCodecs, ...place }, world);
   }
 

@@ -4,19 +4,23 @@ import { HoldfastError } from "../kernel/error.js";
 import { ADDRESSES } from "./addresses.js";
 import type { ApiError, InputOf, OutputOf, RouteName } from "./api.js";
 
+/** Options of `adminClient`. */
 export interface AdminClientOptions {
   /** Where the dashboard is mounted, like `https://app.example/ops`. */
   readonly url: string;
   /** A token of the admin API: `hf_…`. */
   readonly token?: string;
-  /** Default: the global one. */
+  /** Sends a request. @default the global `fetch` */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
 /** An answer of the admin API that is an error. */
 export class AdminRefused extends HoldfastError {
+  /** The code of the answer, such as `FORBIDDEN`. */
   readonly code: string;
+  /** The HTTP status of the answer. */
   readonly status: number;
+  /** Names the request in the logs of the server; null when the answer had none. */
   readonly requestId: string | null;
 
   constructor(status: number, { code, message, requestId }: Partial<ApiError>) {
@@ -30,6 +34,7 @@ export class AdminRefused extends HoldfastError {
 /** All but the stream, which is read and not answered. */
 type Callable = Exclude<RouteName, "live.open">;
 
+/** A typed client of the admin API. */
 export interface AdminClient {
   /** `idempotencyKey`: a change that was sent without an answer is repeated safely with it. */
   call<Name extends Callable>(
@@ -39,6 +44,7 @@ export interface AdminClient {
   ): Promise<OutputOf<Name>>;
 }
 
+/** Creates a client of the admin API: `call(route, input)` with the types of each route. */
 export function adminClient({
   url,
   token,

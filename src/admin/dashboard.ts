@@ -24,46 +24,53 @@ import { assetAt, builtPage } from "./serve/assets.js";
 import { checkHost, checkOrigin, type GuardOptions, isLoopbackAddress } from "./serve/guard.js";
 import { NEVER_STORED, SECURITY_HEADERS } from "./serve/headers.js";
 import { type NodeHandler, nodeHandler } from "./serve/node-handler.js";
+import { SharedAnswers } from "./serve/shared-answers.js";
 import { Repetitions, WriteLimit } from "./serve/write-limit.js";
 import { SharedRead } from "./shared-read.js";
 import type { Supervisor } from "./supervisor.js";
 import { SECRET_NAMES } from "./view/redact.js";
 
+/** Options of `dashboard`: the store it shows, who may see it, and where it is mounted. */
 export interface DashboardOptions {
+  /** The store whose runs, nodes and queues it shows. */
   readonly store: Store;
   /** Who sends a request. Without it only this machine is served, by `listen` and `handler`. */
   readonly auth?: Auth;
-  /** Where it is mounted, like `/ops`. Default: at the root. */
+  /** Where it is mounted, like `/ops`. @default at the root */
   readonly basePath?: string;
   /** Its address for people: requests with this Host are accepted. */
   readonly publicUrl?: string;
   /** More values of Host that are accepted. */
   readonly hosts?: readonly string[];
-  /** The envs that are shown; the first is the default. Default: HOLDFAST_ENV, else `default`. */
+  /** The envs that are shown; the first is the default. @default HOLDFAST_ENV, else `default` */
   readonly envs?: readonly string[];
   /** Codecs of your own, so that their payloads can be shown. */
   readonly codecs?: readonly Codec[];
-  /** Fields whose names match are not shown; false: all are. Default: passwords, secrets, tokens, keys, cookies. */
+  /** Fields whose names match are not shown; false: all are. @default passwords, secrets, tokens, keys, cookies */
   readonly redact?: RegExp | false;
-  /** How many changes a caller may make in a minute. Default 60. */
+  /** Who started a run, or forked it, does not decide its approvals. @default false */
+  readonly requireDifferentApprover?: boolean;
+  /** How many changes a caller may make in a minute. @default 60 */
   readonly writesPerMinute?: number;
   /** Your own prom-client registry; the figures are added to it. */
   readonly registry?: MetricsRegistry;
   /** Nodes of this process: what they do is counted in `/metrics`. */
   readonly nodes?: readonly MeasuredNode[];
-  /** The folder of the built page. Default: that of this package. */
+  /** The folder of the built page. @default that of this package */
   readonly page?: string;
   /** Called after every API request, without payloads. */
   readonly onAnswer?: (answered: Answered) => void;
 }
 
+/** Options of `listen`. */
 export interface ListenOptions {
-  /** Default 4110; 0 takes a free one. */
+  /** The port; 0 takes a free one. @default 4110 */
   readonly port?: number;
-  /** Default 127.0.0.1. Any other needs `auth`. */
+  /** The address it listens on. Any but the default needs `auth`. @default 127.0.0.1 */
   readonly host?: string;
 }
 
+/** The admin API and its page, to mount in a server or to listen by itself. */
 export interface Dashboard {
   /** For Hono, Bun, Deno and everything with Request and Response. Needs `auth`. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -80,7 +87,16 @@ export interface Dashboard {
 const API = "/api/v1";
 const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
 
-/** `supervisor`: passed by `holdfast dev` only; its routes need no more than `operate`, and no process outside of it can be named. */
+/**
+ * Makes the dashboard and its admin API, to mount in a server of your own or to listen by itself.
+ *
+ * @example
+ * ```ts
+ * const ops = dashboard({ store, auth: tokens(), basePath: "/ops" });
+ * const web = createServer((request, response) => ops.handler(request, response)).listen(0, "127.0.0.1");
+ * ```
+ */
+// `supervisor`: passed by `holdfast dev` only; its routes need no more than `operate`, and no process outside of it can be named.
 export function dashboard(
   options: DashboardOptions,
   world: World = systemWorld(),
@@ -149,13 +165,15 @@ class Site {
     const clock = databaseClock(store, world);
     const queues = new SharedRead(world, (env) => store.queues.list(env));
     const shown = { codecs: codecs(ownCodecs), ownCodecs, envs, redact: redact || null };
-    const admin = { store, world, clock, queues, supervisor, ...shown };
+    const { requireDifferentApprover = false } = options;
+    const admin = { store, world, clock, queues, supervisor, requireDifferentApprover, ...shown };
     this.#api = api({
       admin,
       streams: this.#streams,
       watcher,
       writes: new WriteLimit(world, options.writesPerMinute ?? 60),
       repetitions: new Repetitions(world),
+      shared: new SharedAnswers(world),
       onAnswer: (answered) => {
         this.#metrics.answered(answered.route, answered.status, answered.ms);
         options.onAnswer?.(answered);

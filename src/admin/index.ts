@@ -6,7 +6,14 @@ import { systemWorld } from "../kernel/system-world.js";
 import type { Store } from "../store/contract/store.js";
 import { createToken as create, type TokenOptions } from "./auth/authenticate.js";
 
-/** Creates an access token, for example the first one. The secret is returned here only. */
+/**
+ * Creates an access token, for example the first one. The secret is returned here only.
+ *
+ * @example
+ * ```ts
+ * const secret = await createToken(store, { name: "deploy script", may: ["see", "operate"] });
+ * ```
+ */
 export function createToken(store: Store, options: TokenOptions): Promise<string> {
   return create(store, systemWorld(), options);
 }

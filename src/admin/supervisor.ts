@@ -22,13 +22,6 @@ export interface DevState {
   readonly nodes: readonly DevNode[];
 }
 
-/** What is known of a program because its code is here. */
-export interface ProgramFacts {
-  readonly kind: string;
-  /** As `dashboard/src/draw/shape.ts` draws it. */
-  readonly shape: unknown;
-}
-
 /** A node is named by its incarnation and looked up among the processes that the supervisor started: no request names a process id. */
 export interface Supervisor {
   state(): DevState;
@@ -38,5 +31,4 @@ export interface Supervisor {
   freeze(incarnation: string): number | null;
   /** Stops the process in order, or finds it dead, and starts another one under the same name. */
   restart(incarnation: string): string | null;
-  program(name: string): ProgramFacts | null;
 }

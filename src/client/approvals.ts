@@ -8,24 +8,31 @@ import type { Runs, RunsOptions } from "./runs.js";
 
 /** An approval that is asked for and not decided. */
 export interface OpenApproval {
+  /** The run that asks. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** The name of the approval. */
   readonly approval: string;
   /** Which occurrence of this approval; in a graph, the visit of its node. */
   readonly nth: string;
   /** Null: it is stored under a codec that this process does not have. */
   readonly ask: string | null;
+  /** The answers that are allowed. */
   readonly choices: readonly string[];
   /** What will be done if approved; omitted when the question says it all. */
   readonly plan?: unknown;
+  /** Who should decide; null: it was not said. */
   readonly to: string | null;
   /** Identifies question and plan as they are shown; `decide` passes it on, so that a changed question is refused. */
   readonly hash: string | null;
   /** Milliseconds since 1970: when it was asked, and when it times out. */
   readonly since: number;
+  /** When it times out; ms since 1970. Null: never. */
   readonly until: number | null;
 }
 
+/** Lists and decides what runs ask people. */
 export interface Approvals {
   /** Newest run first. `to`: only those asked of this person or group; a page may then be shorter than its limit. */
   list(options?: {
@@ -36,7 +43,7 @@ export interface Approvals {
   /** The first decision counts; a later one fails with DecisionConflict, one on a changed question with DecisionStale. */
   decide(
     approval: Pick<OpenApproval, "runId" | "approval" | "nth" | "hash">,
-    decision: Pick<DecisionOptions, "choice" | "by" | "note">,
+    decision: Pick<DecisionOptions, "choice" | "by" | "note" | "data">,
   ): Promise<void>;
 }
 

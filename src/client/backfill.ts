@@ -12,6 +12,7 @@ import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Runs, StartOutcome } from "./runs.js";
 
+/** Options of `backfill`: the range, the length of an interval, and the input of each run. */
 export interface BackfillOptions<In> {
   /** Names this backfill: the same name continues it, and never starts an interval twice while its run is kept. */
   readonly name: string;
@@ -23,16 +24,19 @@ export interface BackfillOptions<In> {
   readonly every: Duration;
   /** The input of the run for the interval that begins here. */
   readonly input: (from: Date, to: Date) => In;
-  /** The most runs at work at once, in the whole cluster. Default 1. */
+  /** The most runs at work at once, in the whole cluster. @default 1 */
   readonly concurrency?: number;
-  /** Lower runs first. Default 0. */
+  /** Lower runs first. @default 0 */
   readonly priority?: number;
-  /** Start the latest intervals first. Default: the earliest. */
+  /** Start the latest intervals first. @default the earliest */
   readonly latestFirst?: boolean;
 }
 
+/** How far a backfill is. */
 export interface BackfillProgress {
+  /** The number of its intervals. */
   readonly total: number;
+  /** How many of their runs have ended. */
   readonly ended: number;
   /** How many runs are in each state. */
   readonly states: Readonly<Partial<Record<RunState, number>>>;
@@ -56,13 +60,19 @@ const MOST_INTERVALS = 10_000;
 const PAGE = 500;
 const LOOK_EVERY_MS = 1000;
 
+/** One interval of a backfill. */
 interface Interval {
+  /** Its start. */
   readonly from: Date;
+  /** The id of its run. */
   readonly runId: string;
 }
 
+/** A backfill that was started: its runs and their progress. */
 export class Backfill {
+  /** The name it was started with. */
   readonly name: string;
+  /** The start of each interval and the id of its run, in the order of starting. */
   readonly intervals: readonly Interval[];
   readonly #store: Store;
   readonly #world: World;
@@ -74,6 +84,7 @@ export class Backfill {
     this.#world = world;
   }
 
+  /** How many runs have ended, their states, and those that need attention. */
   async progress(): Promise<BackfillProgress> {
     const states: Partial<Record<RunState, number>> = {};
     const troubled: BackfillProgress["troubled"][number][] = [];

@@ -11,7 +11,7 @@ import { withDefaults } from "../kernel/setting/setting-options.js";
 import { loggerOf } from "../kernel/stderr-logger.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { type InstanceId, isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance, type InstanceOptions } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
@@ -28,7 +28,7 @@ import { type Backfill, type BackfillOptions, startBackfill } from "./backfill.j
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
 import { type FoundRuns, foundRuns } from "./found-runs.js";
-import { GraphRuns } from "./graph-runs.js";
+import { GraphRuns } from "./graph/graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type LeaseList, leasesIn } from "./leases.js";
 import { type Instances, instancesOf } from "./machines.js";
@@ -41,16 +41,17 @@ import { type Schedules, schedulesOf } from "./schedules.js";
 import { ServedCheck } from "./served-check.js";
 import { type EndEvent, type WatchEndsOptions, watchEnds } from "./watch-ends.js";
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** Where runs are stored: the same as that of the nodes. */
   readonly store: Store;
-  /** The environment, as in `createNode`. Default: HOLDFAST_ENV, else `default`. */
+  /** The environment, as in `createNode`. @default HOLDFAST_ENV, else `default` */
   readonly env?: string;
-  /** The stack in which runs are started. Default: HOLDFAST_STACK, else any. */
+  /** The stack in which runs are started. @default HOLDFAST_STACK, else any */
   readonly stack?: string;
-  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. Default: `json`. */
+  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. @default `json` */
   readonly codecs?: readonly Codec[];
-  /** Where it warns of a start that no live node takes. Default: standard error, unless HOLDFAST_LOG is `off`. `false`: nowhere. */
+  /** Where it warns of a start that no live node takes. `false`: nowhere. @default standard error, unless HOLDFAST_LOG is `off` */
   readonly logger?: Logger | false;
 }
 
@@ -58,9 +59,9 @@ const OPTION_NAMES: Names<ClientOptions> = { store: true, env: true, stack: true
 
 /** Options for a program that is known by its name only. */
 export interface ByName {
-  /** The queue of its runs. Default: the name of the program. */
+  /** The queue of its runs. @default the name of the program */
   readonly queue?: string;
-  /** Only programs of this version work on the run. Default: any. */
+  /** Only programs of this version work on the run. @default any */
   readonly version?: string;
 }
 
@@ -80,7 +81,9 @@ type EventOf<D> = D extends { readonly "~machine"?: infer Carries }
     : never
   : never;
 
+/** Starts, finds, watches and controls runs from any process. It never executes them. */
 export interface Client<Programs extends Listed> {
+  /** Starts a run of a program and returns a handle on it. With a `key`, a second start finds the first run. */
   start<Name extends NameIn<Programs>>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
@@ -89,18 +92,19 @@ export interface Client<Programs extends Listed> {
    * With the machine's code, the instance is created at once. By name alone, a node creates it, and the run lasts as
    * long as the instance.
    */
-  start<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    ...rest: StartArguments<In, InstanceOptions>
-  ): Promise<Instance<Ev, Value, Context, Out>>;
+  start<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    ...rest: StartArguments<In, InstanceOptions<NoInfer<Name>>>
+  ): Promise<Instance<Ev, Value, Context, Out, Name>>;
   start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     ...rest: StartArguments<In>
   ): Promise<RunHandle<Out>>;
-  instance<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    id: string,
-  ): Instance<Ev, Value, Context, Out>;
+  /** An instance of a machine, by its id. Nothing is read until it is used. */
+  instance<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    id: InstanceId<NoInfer<Name>>,
+  ): Instance<Ev, Value, Context, Out, Name>;
   /** By name alone: the event is stored, and a node applies it. */
   instance<Name extends MachineNames<Programs>>(name: Name, id: string): NamedInstance<EventOf<Named<Programs, Name>>>;
   /** Starts many runs in one call to the store; answers are in the order of the items. */
@@ -129,6 +133,7 @@ export interface Client<Programs extends Listed> {
     program: Definition<string, In, Out, Parsed>,
     options: BackfillOptions<In>,
   ): Promise<Backfill>;
+  /** A handle on the run with this id. Nothing is read until it is used. */
   run<Out = unknown>(id: string): RunHandle<Out>;
   /** The ends of all runs, from a cursor, as they happen in any process. */
   watch(options?: WatchEndsOptions): AsyncGenerator<EndEvent, void>;
@@ -140,12 +145,15 @@ export interface Client<Programs extends Listed> {
   readonly leases: LeaseList;
   /** Runs that failed for good. */
   readonly dead: DeadLetters;
+  /** Pauses, resumes and lists queues. */
   readonly queues: Queues;
   /** The nodes of the env, and their modes. */
   readonly nodes: Nodes;
   /** Positions, forks, rewinds and comparisons of graph runs. */
   readonly graphs: GraphRuns;
+  /** Lists, pauses, resumes and fires schedules. */
   readonly schedules: Schedules;
+  /** Lists, prunes and sends events to instances of machines. */
   readonly instances: Instances;
   /** Programs as data, for nodes that are given `definitions`. */
   readonly definitions: Definitions;
@@ -153,6 +161,16 @@ export interface Client<Programs extends Listed> {
   readonly retention: RetentionVerbs;
 }
 
+/**
+ * Creates a client, which knows the programs of other processes by their types. It opens nothing by itself and needs no
+ * `close`.
+ *
+ * @example
+ * ```ts
+ * const client = createClient<typeof programs>({ store });
+ * const run = await client.start("greet", "Ann", { key: "greet:ann" });
+ * ```
+ */
 export function createClient<Programs extends Listed = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),

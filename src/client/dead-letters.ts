@@ -7,25 +7,36 @@ import type { RetryAnswer } from "../store/contract/run/retry.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { RunsOptions } from "./runs.js";
 
+/** Which dead letters are meant. Without a field: all of them. */
 export interface DeadFilter {
+  /** Only runs of this program. */
   readonly program?: string;
+  /** Only runs of this queue. */
   readonly queue?: string;
-  /** Default: dead, failed and quarantined. */
+  /** Only runs in one of these states. @default dead, failed and quarantined */
   readonly states?: readonly DeadState[];
 }
 
 export type DeadState = (typeof RETRYABLE_STATES)[number];
 
+/** A run that failed for good, with the reason. */
 export interface DeadLetter extends RunRecord {
   /** The error the run failed with. */
   readonly reason: RecordedError | null;
 }
 
+/** Options of `retry`: who asks, and from where the run continues. */
 export interface RetryOptions {
-  /** Who asks; recorded in the journal of the run. Default: `"client"`. */
+  /** Who asks; recorded in the journal of the run. @default `"client"` */
   readonly by?: string;
-  /** `last`: the run continues where it was, and what failed last is tried again. `start`: it begins again with the same input. Default: `last`. */
+  /** `last`: the run continues where it was, and what failed last is tried again. `start`: it begins again with the same input. @default `last` */
   readonly from?: "last" | "start";
+}
+
+/** Options of `retryAll`. */
+export interface RetryAllOptions extends RetryOptions {
+  /** Called after each page of at most 500 runs with the number so far. */
+  readonly onProgress?: (runs: number) => void;
 }
 
 type DeadLettersOptions = Pick<RunsOptions, "store" | "codecs" | "env" | "world">;
@@ -33,6 +44,7 @@ type DeadLettersOptions = Pick<RunsOptions, "store" | "codecs" | "env" | "world"
 /** The most runs per call to the store. */
 const PAGE = 500;
 
+/** Lists and retries the runs that failed, died or are quarantined. */
 export class DeadLetters {
   readonly #options: DeadLettersOptions;
 
@@ -54,6 +66,7 @@ export class DeadLetters {
     return { letters, next };
   }
 
+  /** How many there are. */
   async count(filter: DeadFilter = {}): Promise<number> {
     const counts = await this.#options.store.runs.count(this.#filter(filter));
     return Object.values(counts).reduce((sum, n) => sum + n, 0);
@@ -70,7 +83,7 @@ export class DeadLetters {
   }
 
   /** Retries all of them, page by page, and returns how many. Runs that die meanwhile are left for another call. */
-  async retryAll(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
+  async retryAll(filter: DeadFilter = {}, options: RetryAllOptions = {}): Promise<number> {
     let retried = 0;
     let before: string | null = null;
     do {
@@ -81,6 +94,7 @@ export class DeadLetters {
       const ids = runs.map(({ id }) => id);
       const answers = ids.length > 0 ? await this.retry(ids, options) : [];
       retried += answers.filter(({ outcome }) => outcome === "retried").length;
+      options.onProgress?.(retried);
       before = next;
     } while (before !== null);
     return retried;

@@ -7,16 +7,21 @@ import type { AnyDefinition } from "../program/definition.js";
 import type { DefinitionKind, DefinitionName, DefinitionRecord } from "../store/contract/definition/definitions.js";
 import type { Store } from "../store/contract/store.js";
 
+/** A definition as it is stored: its name, kind, version and body. */
 export interface DefinitionInfo extends Omit<DefinitionRecord, "body" | "env"> {
+  /** The definition itself, as data. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** Names the kind where an actor and a DAG have the same name. */
 export interface OfKind {
-  /** Default: the kind in the body, or the kind under which the name is found. */
+  /** An actor or a DAG. @default the kind in the body, or the kind under which the name is found */
   readonly kind?: DefinitionKind;
 }
 
+/** Options of `definitions.save`. */
 export interface SaveOptions extends OfKind {
+  /** Who saves it; recorded with the version. @default the name of the node, or `client` */
   readonly by?: string;
   /** Save only over this version; 0: only if none exists yet. */
   readonly over?: number;
@@ -25,6 +30,7 @@ export interface SaveOptions extends OfKind {
 /** Another version was saved meanwhile. */
 export class DefinitionConflict extends HoldfastError {
   readonly code = "DEFINITION_CONFLICT";
+  /** The version that is stored now; 0 when there is none. */
   readonly version: number;
 
   constructor(name: string, version: number) {
@@ -59,6 +65,7 @@ export class DefinitionUnavailable extends HoldfastError {
   }
 }
 
+/** Stores actors and DAGs as data, for nodes with the option `definitions`. */
 export interface Definitions {
   /**
    * Rejects a body that no node could execute. Returns the version. Nodes load it within seconds, without a restart.
@@ -70,6 +77,7 @@ export interface Definitions {
   disable(name: string, options?: Omit<SaveOptions, "over">): Promise<boolean>;
   /** Fails with DefinitionInUse while runs of it have not ended. */
   remove(name: string, options?: OfKind): Promise<void>;
+  /** All definitions of the env in their newest versions. */
   list(): Promise<readonly DefinitionInfo[]>;
   /** For `start`: the DAG of that name, or an actor's expectation (`actor::name`), as currently defined. */
   program(name: string): Promise<AnyDefinition>;

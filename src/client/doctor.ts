@@ -2,7 +2,7 @@
 
 import type { QueueRecord } from "../store/contract/limit/queues.js";
 import type { NodeRecord } from "../store/contract/node/nodes.js";
-import type { ServerReport } from "../store/contract/server-report.js";
+import type { Ability, ServerReport } from "../store/contract/server-report.js";
 
 export interface Finding {
   readonly check: string;
@@ -21,6 +21,15 @@ const MANY_DEAD = 10_000;
 /** A lease is renewed every third of it: a trip must be far shorter. */
 const TRIPS_PER_LEASE = 50;
 
+/** What to do where the slower way is used. */
+const FASTER: Readonly<Record<Ability["name"], string>> = {
+  "row locks": "Use PostgreSQL 14 or later.",
+  "advisory locks": "Shorten `timing.lease`, or connect to the server directly.",
+  notifications: "Shorten `timing.pollMax`, or connect to the server directly.",
+  "session settings": "Nothing has to be done; a direct connection is a little faster.",
+  "prepared statements": "Nothing has to be done; a direct connection is a little faster.",
+};
+
 const ok = (check: string, text: string): Finding => ({ check, level: "ok", text, remedy: null });
 const bad = (check: string, level: "warning" | "problem", [text, remedy]: readonly [string, string]): Finding => {
   return { check, level, text, remedy };
@@ -35,8 +44,7 @@ export function examineServer(server: ServerReport, leasesMs: readonly number[])
     lease(server, leasesMs),
     ...server.abilities.map(({ name, is, text }) => {
       if (is === "works") return ok(name, text);
-      const remedy =
-        is === "missing" ? "Use PostgreSQL 14 or later." : "Connect to the server directly for the faster way.";
+      const remedy = is === "missing" ? "Use PostgreSQL 14 or later." : FASTER[name];
       return bad(name, is === "missing" ? "problem" : "warning", [text, remedy]);
     }),
   ];
@@ -100,10 +108,10 @@ function health({ tables, oldestSnapshotMs, connections: { used, most } }: Serve
     ...(bloated.length === 0 ? [ok("bloat", "No table has more dead rows than live ones.")] : []),
     (oldestSnapshotMs ?? 0) > OLD_SNAPSHOT_MS
       ? bad("oldest transaction", "warning", [
-          `A session holds a snapshot for ${minutes} minutes: no row that died since then can be removed.`,
-          "Find it in pg_stat_activity by backend_xmin, and end it.",
+          `A transaction holds a snapshot for ${minutes} minutes: no row that died since then can be removed.`,
+          "Find it in pg_stat_activity by backend_xmin, or in pg_prepared_xacts, and end it.",
         ])
-      : ok("oldest transaction", "No session holds an old snapshot."),
+      : ok("oldest transaction", "No transaction holds an old snapshot."),
     used > 0.9 * most
       ? bad("connections", "warning", [`${used} of ${most} connections are used.`, "Raise max_connections or pool."])
       : ok("connections", `${used} of ${most} connections are used.`),
@@ -121,10 +129,19 @@ function lease({ roundTripMs }: ServerReport, leasesMs: readonly number[]): Find
     : ok("lease", `The shortest lease is ${shortest} ms, a round trip takes ${roundTripMs.toFixed(1)} ms.`);
 }
 
+const runs = (count: number) => (count === 1 ? "1 run" : `${count} runs`);
+
+/** Those that give no sign of life, without incarnations that hold nothing and were followed by another of the same node. */
+export function silentNodes(nodes: readonly NodeRecord[]): readonly NodeRecord[] {
+  const isFollowed = ({ identity, holds }: NodeRecord) =>
+    holds === 0 && nodes.some((other) => other.alive && other.identity === identity);
+  return nodes.filter((node) => !node.alive && node.stoppedAt === null && !isFollowed(node));
+}
+
 /** Nodes that others do not see, and runs that no live node claims. */
 export function examineWork(nodes: readonly NodeRecord[], queues: readonly QueueRecord[]): Finding[] {
   const alive = nodes.filter((node) => node.alive);
-  const silent = nodes.filter((node) => !node.alive && node.stoppedAt === null);
+  const silent = silentNodes(nodes);
   const unserved = queues.filter(({ queue, counts }) => {
     const isServed = alive.some(({ claims }) => claims.some((group) => group.queue === queue));
     return (counts.waiting ?? 0) > 0 && !isServed;
@@ -132,14 +149,14 @@ export function examineWork(nodes: readonly NodeRecord[], queues: readonly Queue
   return [
     ...silent.map(({ name, holds }) =>
       bad("nodes", "warning", [
-        `${name} gives no sign of life and has not stopped; it holds ${holds} runs.`,
+        `${name} gives no sign of life and has not stopped; it holds ${runs(holds)}.`,
         "Look at its process and its log. Its runs are reclaimed by other nodes.",
       ]),
     ),
     ...(silent.length === 0 ? [ok("nodes", `${alive.length} nodes are alive, none is silent.`)] : []),
     ...unserved.map(({ queue, counts, paused }) =>
       bad("queues", "problem", [
-        `${counts.waiting} runs of ${queue} wait, and no live node claims them${paused ? "; it is paused" : ""}.`,
+        `${runs(counts.waiting!)} of ${queue} ${counts.waiting === 1 ? "waits" : "wait"}, and no live node claims ${counts.waiting === 1 ? "it" : "them"}${paused ? "; the queue is paused" : ""}.`,
         "Start a node that has its programs, or find out which deployment dropped them.",
       ]),
     ),

@@ -12,13 +12,17 @@ import { NodeUnknown, nameOf, nodesOf, type ProgramRef } from "./nodes.js";
 import type { RunHandle } from "./run-handle.js";
 import type { Runs, RunsOptions } from "./runs.js";
 
+/** Which runs are meant. Without a field: all of the env. */
 export interface RunQuery {
+  /** Only runs of this program. */
   readonly program?: ProgramRef;
   /** One state, or any of several. */
   readonly state?: RunState | readonly RunState[];
+  /** Only runs of this queue. */
   readonly queue?: string;
+  /** Only runs of this stack. */
   readonly stack?: string;
-  /** Started under a key that begins with this. Reads all keys: for people, not for hot paths. */
+  /** Started under a key that begins with this. Reads all keys that do: give enough of them. */
   readonly keyPrefix?: string;
   /** With all of these search attributes. */
   readonly attributes?: Attributes;
@@ -30,24 +34,31 @@ export interface RunQuery {
   readonly node?: string;
   /** Children and tasks of this run. */
   readonly parent?: string;
-  /** Archived runs instead of the others. Default: false. */
+  /** Only those that were started by a node which leaves the work to others, whether one has taken them or not. */
+  readonly deferred?: boolean;
+  /** Archived runs instead of the others. @default false */
   readonly archived?: boolean;
 }
 
+/** A key of a program. */
 export interface RunKey {
+  /** The program, or its name. */
   readonly program: ProgramRef;
+  /** The key. */
   readonly key: string;
-  /** As it was started. Default: env. */
+  /** As it was started. @default env */
   readonly per?: Per;
 }
 
+/** Which page of a list. */
 export interface RunPageOptions {
-  /** Up to 1,000. Default: 50. */
+  /** Up to 1,000. @default 50 */
   readonly limit?: number;
   /** The `next` of the page before. */
   readonly after?: string;
 }
 
+/** Finds runs by key, program, state, attributes, node, parent and time. */
 export interface FoundRuns {
   /** The run that was started last under this key, or null. */
   get<Out = unknown>(key: RunKey): Promise<RunHandle<Out> | null>;
@@ -87,7 +98,7 @@ export function foundRuns(place: Place, runs: Runs): FoundRuns {
 
 /** Null: nothing can match, because there is no such node. */
 async function filterOf(place: Place, query: RunQuery): Promise<RunFilter | null> {
-  const { program, state, queue, stack, keyPrefix, attributes, since, until, node, parent, archived } = query;
+  const { program, state, queue, stack, keyPrefix, attributes, since, until, node, parent, archived, deferred } = query;
   const owner = node === undefined ? undefined : await incarnationOf(place, node);
   if (owner === null) return null;
   return {
@@ -103,6 +114,7 @@ async function filterOf(place: Place, query: RunQuery): Promise<RunFilter | null
     ...(owner !== undefined && { owner }),
     ...(parent !== undefined && { parent }),
     ...(archived !== undefined && { archived }),
+    ...(deferred && { deferred }),
   };
 }
 

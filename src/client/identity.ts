@@ -3,12 +3,13 @@
 import { envName, type NameCheck, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
 
+/** Who a node is. */
 export interface IdentityOptions {
-  /** Identifies this process across restarts. A function is called once. Default: HOLDFAST_NODE_ID, else generated. */
+  /** Identifies this process across restarts. A function is called once. @default HOLDFAST_NODE_ID, else generated */
   readonly id?: string | (() => string | Promise<string>);
-  /** The name that people see. Default: HOLDFAST_NODE_NAME, else `id`. */
+  /** The name that people see. @default HOLDFAST_NODE_NAME, else `id` */
   readonly name?: string;
-  /** The version of the code: a commit, an image digest. Default: HOLDFAST_BUILD, else a hash of the code of the programs. */
+  /** The version of the code: a commit, an image digest. @default HOLDFAST_BUILD, else a hash of the code of the programs */
   readonly build?: string;
 }
 

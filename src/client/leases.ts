@@ -4,6 +4,7 @@ import type { LeaseRecord } from "../store/contract/lease/leases.js";
 import type { Store } from "../store/contract/store.js";
 import type { ViewPage } from "../store/contract/view/views.js";
 
+/** Lists the named leases of an env. */
 export interface LeaseList {
   /** By key. `prefix`: only keys that begin with it. Tokens are not shown. */
   list(options?: {

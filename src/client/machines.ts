@@ -11,30 +11,42 @@ import type { InstanceRecord, InstanceStatus } from "../store/contract/machine/m
 
 /** One of many events. */
 export interface SendItem<Ev> {
+  /** The id of the instance. */
   readonly id: string;
+  /** The event to send. */
   readonly event: Ev;
+  /** Makes the event happen once: a second one with this key is a duplicate. */
   readonly key?: string;
+  /** Applied only while the instance is at this sequence. */
   readonly expectedSeq?: number;
 }
 
 /** The outcome of one of many events. */
 export type SendOutcome<Value> = Sent<Value> | { readonly outcome: "failed"; readonly error: HoldfastError };
 
+/** An instance of a machine as lists show it. */
 export interface InstanceInfo extends Omit<InstanceRecord, "key" | "value" | "redact" | "group"> {
+  /** The name of its machine. */
   readonly machine: string;
+  /** The stack it belongs to; null: any. */
   readonly stack: string | null;
+  /** Its state value, as XState has it. */
   readonly value: unknown;
 }
 
+/** Which instances are listed. Without a field: all of them. */
 export interface ListInstances {
+  /** Only instances of this machine, or of the machine with this name. */
   readonly machine?: string | { readonly name: string };
+  /** Only instances in one of these statuses. */
   readonly statuses?: readonly InstanceStatus[];
-  /** Default 100, at most 1000. */
+  /** How many, at most 1000. @default 100 */
   readonly limit?: number;
   /** `next` of the previous page. */
   readonly before?: string;
 }
 
+/** Bulk operations on machine instances. */
 export interface Instances {
   /** Newest first. */
   list(options?: ListInstances): Promise<{ readonly instances: readonly InstanceInfo[]; readonly next: string | null }>;

@@ -25,15 +25,17 @@ export class NodeAmbiguous extends HoldfastError {
   }
 }
 
+/** Options of a change of mode. */
 export interface ModeOptions {
-  /** Also applies to later starts with the same identity. Default: until the node stops. */
+  /** Also applies to later starts with the same identity. @default until the node stops */
   readonly keep?: boolean;
   /** Who changes it. */
   readonly by?: string;
 }
 
+/** Options of `drain`. */
 export interface DrainOptions extends Pick<ModeOptions, "by"> {
-  /** Also stops the node, and ends the process if the node handles signals. Default: the node stays up. */
+  /** Also stops the node, and ends the process if the node handles signals. @default the node stays up */
   readonly exit?: boolean;
 }
 
@@ -46,9 +48,13 @@ export interface Nodes {
   list(options?: { readonly stopped?: boolean }): Promise<readonly NodeRecord[]>;
   /** The node with this name. */
   find(node: string): Promise<NodeRecord>;
+  /** Changes the mode of a node; it obeys within a second. */
   setMode(node: string, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
+  /** Gives one program another mode than its node. */
   override(node: string, program: ProgramRef, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
+  /** The program has the mode of its node again. */
   clearOverride(node: string, program: ProgramRef, options?: ModeOptions): Promise<ModeState>;
+  /** All programs have the mode of their node again. */
   clearAllOverrides(node: string, options?: ModeOptions): Promise<ModeState>;
   /** The node claims nothing more, lets steps finish and releases its claims. `setMode` makes it work again. */
   drain(node: string, options?: DrainOptions): Promise<ModeState>;

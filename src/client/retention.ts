@@ -11,12 +11,15 @@ import type { Store } from "../store/contract/store.js";
 export interface EndedFilter {
   /** Those that ended at least this long ago. */
   readonly olderThan: Duration;
-  /** Default: every ended state. */
+  /** Only runs that ended like this. @default every ended state */
   readonly state?: EndedState | readonly EndedState[];
+  /** Only runs of this program. */
   readonly program?: string;
+  /** Only runs of this queue. */
   readonly queue?: string;
 }
 
+/** Options of `archive` and `prune`. */
 export interface RemovalOptions {
   /** Called after each batch of at most 1,000 runs with the number so far. */
   readonly onProgress?: (runs: number) => void;
@@ -24,6 +27,7 @@ export interface RemovalOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Archives and deletes ended runs. */
 export interface RetentionVerbs {
   /** Archives one run by its id, or all that match: they leave the lists, and their keys are free again. Returns how many. */
   archive(which: string | EndedFilter, options?: RemovalOptions): Promise<number>;

@@ -1,7 +1,9 @@
 // Events of a run for watchers: its journal entries, reduced to a few kinds.
 
+import type { FanOuts } from "../graph/fan-out.js";
 import type { NodeRecord } from "../graph/fold.js";
-import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.js";
+import { parentOf, placesIn, ROOT } from "../graph/position.js";
+import { givenInput } from "../graph/start-input.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { type EndedState, isEnded, type RunState } from "../kernel/run/run-state.js";
@@ -9,6 +11,7 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";
 
+/** One event of a run, as `watch` yields it: its journal, reduced to a few kinds. */
 export type RunEvent = {
   /** Grows by one with each entry; pass it as `after` to continue from here. */
   readonly seq: number;
@@ -25,6 +28,8 @@ export type RunEvent = {
       readonly on: "sleep" | "signal" | "approval" | "child";
       readonly name: string;
       readonly until: number | null;
+      /** Of a child: its run. */
+      readonly runId?: string;
     }
   /** A message the run received: a signal, a decision, a child's end, a cancellation request. */
   | { readonly type: "received"; readonly name: string; readonly key: string; readonly value: unknown }
@@ -53,16 +58,16 @@ const STEPS = {
 const RELEASED = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"] as const;
 
 /** Most entries are one event. The entry for a finished graph node also begins the next node. */
-export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {
+export function runEvents(entry: JournalEntry, codecs: Codecs, steps: FanOuts): readonly RunEvent[] {
   const { seq, at, payload } = entry;
   const value = payload ? codecs.decode(payload) : undefined;
-  return graphEvents(entry, value)?.map((event) => ({ seq, at, ...event })) ?? [runEvent(entry, value)];
+  return graphEvents(entry, value, steps)?.map((event) => ({ seq, at, ...event })) ?? [runEvent(entry, value)];
 }
 
 function runEvent(entry: JournalEntry, value: unknown): RunEvent {
   const { seq, at, kind, name } = entry;
   const key = entry.key ?? "";
-  if (kind === "start") return { seq, at, type: "started", input: value };
+  if (kind === "start") return { seq, at, type: "started", input: givenInput(value) };
   if (kind === "progress") return { seq, at, type: "progress", value };
   if (kind === "take") return { seq, at, type: "received", name, key, value };
   if (isEnded(kind as RunState))
@@ -70,7 +75,8 @@ function runEvent(entry: JournalEntry, value: unknown): RunEvent {
   if (Object.hasOwn(STEPS, kind))
     return { seq, at, type: "step", name, key, ...stepState(kind as keyof typeof STEPS, value) };
   if (Object.hasOwn(WAITS, kind)) {
-    return { seq, at, type: "waiting", on: WAITS[kind as keyof typeof WAITS], name, until: untilOf(at, value) };
+    const on = WAITS[kind as keyof typeof WAITS];
+    return { seq, at, type: "waiting", on, name, until: untilOf(at, value), ...(on === "child" && { runId: key }) };
   }
   const as = RELEASED.find((one) => one === kind);
   return as ? { seq, at, type: "released", as } : { seq, at, type: "recorded", kind, name, value };
@@ -102,7 +108,7 @@ type Attempted =
 
 /** `value`: the state changes; null for a node that gathers: its items and branches report their own. */
 type Left = Attempted & {
-  /** Like `plan:2`, or `end`; null for a branch, and for a failure without a failure edge. */
+  /** Like `plan:2`, several as `a:1,b:1`, or `end`; null for a branch, and for a failure without a failure edge. */
   readonly next: string | null;
 };
 
@@ -113,7 +119,7 @@ type GraphEvent =
   | ({ readonly type: "item"; readonly name: string; readonly key: string } & Attempted);
 
 /** Null: not an entry of a graph. */
-function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[] | null {
+function graphEvents(entry: JournalEntry, value: unknown, steps: FanOuts): readonly GraphEvent[] | null {
   const { name } = entry;
   const key = entry.key ?? "";
   const failed = (state: "tried" | "failed") => ({ state, error: decodeError(value as StoredError) });
@@ -125,7 +131,7 @@ function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[]
     case "frame":
       return begun({ path: name, visit: key }, `${(value as { start: string }).start}:1`);
     case "node":
-      return left(entry, value as NodeRecord);
+      return left(entry, value as NodeRecord, steps);
     case "node.tried":
       return [{ type: "node", name, visit: key, ...failed("tried"), next: null }];
     case "node.failed":
@@ -141,20 +147,19 @@ function graphEvents(entry: JournalEntry, value: unknown): readonly GraphEvent[]
   }
 }
 
-function left(entry: JournalEntry, { update, failure, next: position }: NodeRecord): readonly GraphEvent[] {
+function left(entry: JournalEntry, record: NodeRecord, steps: FanOuts): readonly GraphEvent[] {
+  const { update, failure, next: position } = record;
   const { name } = entry;
   const place = { path: name, visit: entry.key! };
+  const moved = steps.moved(place, record);
   const next = position ?? null;
   const event = { type: "node", name, visit: place.visit, next } as const;
   const over: GraphEvent = failure
     ? { ...event, state: "failed", error: decodeError(failure) }
     : { ...event, state: "done", value: update ?? null };
-  return next === null ? [over] : [over, ...begun(parentOf(place).frame, next)];
+  return moved === null ? [over] : [over, ...begun(parentOf(place).frame, moved)];
 }
 
 function begun(frame: typeof ROOT, position: string): readonly GraphEvent[] {
-  if (position === END) return [];
-  const { node, visit } = parsePosition(position);
-  const place = placeIn(frame, node, visit);
-  return [{ type: "node", name: place.path, visit: place.visit, state: "begun" }];
+  return placesIn(frame, position).map(({ path, visit }) => ({ type: "node", name: path, visit, state: "begun" }));
 }

@@ -8,6 +8,7 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { EndedState } from "../kernel/run/run-state.js";
 import type { World } from "../kernel/world.js";
+import { ANSWERED } from "../replay/approval-call.js";
 import { waitKey } from "../replay/recorded.js";
 import type { Signal } from "../replay/signal.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
@@ -27,8 +28,11 @@ import { type WatchOptions, watchRun } from "./watch-run.js";
 /** The run ended without a result, or is quarantined until a person decides. `cause` is the error it failed with. */
 export class RunFailed extends HoldfastError {
   readonly code = "RUN_FAILED";
+  /** The id of the run. */
   readonly runId: string;
+  /** How the run ended, or that it is quarantined. */
   readonly state: EndedState | "quarantined";
+  /** The error that the run failed with. */
   declare readonly cause: RecordedError | undefined;
 
   constructor(runId: string, state: EndedState | "quarantined", cause?: RecordedError) {
@@ -41,8 +45,10 @@ export class RunFailed extends HoldfastError {
   }
 }
 
+/** The run was cancelled; it has no result. */
 export class RunCancelled extends HoldfastError {
   readonly code = "RUN_CANCELLED";
+  /** The id of the run. */
   readonly runId: string;
 
   constructor(runId: string) {
@@ -60,6 +66,7 @@ export class RunEnded extends HoldfastError {
   }
 }
 
+/** No run has this id; it may have been deleted by retention. */
 export class RunUnknown extends HoldfastError {
   readonly code = "RUN_UNKNOWN";
 
@@ -82,13 +89,17 @@ export class DecisionConflict extends HoldfastError {
   }
 }
 
+/** A decision on an approval: the choice, who decides, and what comes with it. */
 export interface DecisionOptions {
-  readonly choice: string;
+  /** One of the question's choices. @default `answered`, the choice of a question without choices */
+  readonly choice?: string;
+  /** Who decides; recorded in the run's journal. */
   readonly by: string;
+  /** A remark for the run, as `decision.note`. */
   readonly note?: string;
   /** Structured data with the choice, as an edited plan: the run gets it as `decision.data`. */
   readonly data?: unknown;
-  /** Which occurrence of this approval; in a graph, the visit of its node. Default 1. */
+  /** Which occurrence of this approval; in a graph, the visit of its node. @default 1 */
   readonly nth?: number | string;
   /** The hash of the question as it was shown; if the question differs, the decision fails with DecisionStale. */
   readonly shown?: string;
@@ -107,6 +118,7 @@ export class ResultTimeout extends HoldfastError {
   }
 }
 
+/** A run as it is stored, and whether a live node can continue it. */
 export interface RunStatus extends RunRecord {
   /**
    * The run waits, and no live node has its program in the version it is pinned to, with code that may fit. It resumes
@@ -119,8 +131,9 @@ export interface RunStatus extends RunRecord {
   readonly liveBuilds: readonly string[];
 }
 
+/** Options of `retry`. */
 export interface RetryRunOptions {
-  /** Who asks; recorded in the journal. Default: `"client"`. */
+  /** Who asks; recorded in the journal. @default `"client"` */
   readonly by?: string;
   /** The name of one task of a DAG. */
   readonly task?: string;
@@ -131,12 +144,15 @@ export interface RetryRunOptions {
 /** A DAG has at most 500; a fan-out may have more. */
 const MOST_TASKS = 1000;
 
+/** Options of everything that is sent to a run. */
 export interface SendOptions {
   /** Your own transaction: the message is sent when you commit. */
   readonly tx?: Transaction;
 }
 
+/** A handle on a run: read its state, wait for its result, signal it and control it, from any process. */
 export class RunHandle<Out> {
+  /** The id of the run. */
   readonly id: string;
   readonly #store: Store;
   readonly #codecs: Codecs;
@@ -151,6 +167,7 @@ export class RunHandle<Out> {
     this.#watcher = runWatcher(store, world);
   }
 
+  /** Reads the run: its state, holder, attempts and times. */
   async status(): Promise<RunStatus> {
     const record = await this.#record();
     const waits = record.state === "waiting" || record.misfit !== null;
@@ -191,6 +208,7 @@ export class RunHandle<Out> {
     return noCapableNode ? group!.program : null;
   }
 
+  /** Sends a signal to the run. It is stored, and kept until the run waits for it. */
   async signal<T>(signal: Signal<T>, ...[payload, options]: SignalArguments<T>): Promise<void> {
     const messageId = this.#world.token();
     const message = {
@@ -207,7 +225,7 @@ export class RunHandle<Out> {
 
   /** Decides the approval of that name. Only the first decision counts; a later one fails and names who was first. */
   async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
-    const { choice, by, note = null, nth = 1, shown, data } = decision;
+    const { choice = ANSWERED, by, note = null, nth = 1, shown, data } = decision;
     // A run that your own transaction has just started is not visible yet: it cannot have asked anything.
     const record = await this.#store.runs.get(this.id);
     await expectAsked(this.#store, this.#codecs, record, { approval, nth: String(nth), choice, shown });
@@ -240,9 +258,10 @@ export class RunHandle<Out> {
   }
 
   #asked(by = "client"): Asked {
-    return { runs: this.#store.runs, world: this.#world, runId: this.id, by };
+    return { store: this.#store, world: this.#world, runId: this.id, by };
   }
 
+  /** Continues a paused run and its tasks. */
   resume(options: { readonly by?: string } = {}): Promise<ResumeAnswer> {
     return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
   }
@@ -320,9 +339,10 @@ export type SignalArguments<T> = undefined extends T
   ? [payload?: T, options?: SignalOptions]
   : [payload: T, options?: SignalOptions];
 
+/** Options of `signal`. */
 export interface SignalOptions extends SendOptions {
   /**
-   * The same id is accepted once per generation, and for at least an hour. Default: each call is a message of its own.
+   * The same id is accepted once per generation, and for at least an hour. @default each call is a message of its own
    */
   readonly id?: string;
 }

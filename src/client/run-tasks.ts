@@ -13,10 +13,13 @@ import type { Store } from "../store/contract/store.js";
 /** `upstream_failed`: it did not run because of a failure above it; its run is `skipped`. */
 export type TaskState = RunState | "upstream_failed";
 
+/** One task of a DAG's run, or one item of a fan-out. */
 export interface TaskStatus {
   /** Its name in the DAG; of an item of a fan-out, its index. */
   readonly name: string;
+  /** The id of the task's own run. */
   readonly runId: string;
+  /** Its state. */
   readonly state: TaskState;
   /** With `upstream_failed`: the tasks that failed. */
   readonly causes: readonly string[];
@@ -24,11 +27,13 @@ export interface TaskStatus {
   readonly attempts: number;
   /** When it became ready, or will be claimed next; ms since 1970. */
   readonly readyAt: number;
+  /** When it ended; ms since 1970. Null before that. */
   readonly endedAt: number | null;
   /** The node that holds it, or held it last. */
   readonly owner: Holder | null;
   /** What it failed with. */
   readonly error: RecordedError | null;
+  /** Its run as it is stored. */
   readonly run: RunRecord;
 }
 

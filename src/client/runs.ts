@@ -3,6 +3,7 @@
 import type { ClientParts } from "../engine/node-parts.js";
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
+import { isStart } from "../graph/start-input.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import { withTrace } from "../kernel/codec/trace-context.js";
 import { toMs } from "../kernel/duration.js";
@@ -26,6 +27,7 @@ export type { StartArguments, StartOptions } from "../program/start-options.js";
 
 /** One of many starts. */
 export interface StartItem<In> extends Omit<StartOptions, "tx"> {
+  /** The input of the run. */
   readonly input: In;
 }
 
@@ -42,6 +44,7 @@ export type StartOutcome<Out> =
 /** Another run has this key, with other input. */
 export class KeyConflict extends HoldfastError {
   readonly code = "KEY_CONFLICT";
+  /** The run that has the key. */
   readonly runId: string;
 
   constructor(key: string, runId: string) {
@@ -50,6 +53,14 @@ export class KeyConflict extends HoldfastError {
     );
     this.runId = runId;
   }
+}
+
+/** What one kind of program adds to a start. */
+export interface StartExtras {
+  /** Around the parsed input: limits and keys are those of the input itself. */
+  readonly wrap?: (input: unknown) => unknown;
+  /** Of this start, before those of the program, which are wider. */
+  readonly limits?: readonly NewLimit[];
 }
 
 export interface RunsOptions extends ClientParts {
@@ -68,8 +79,13 @@ export class Runs {
     this.#options = options;
   }
 
-  start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
-    return this.#traced(program, () => this.#start<Out>(program, input, options));
+  start<Out>(
+    program: Startable,
+    input: unknown,
+    options: StartOptions,
+    extras: StartExtras = {},
+  ): Promise<RunHandle<Out>> {
+    return this.#traced(program, () => this.#start<Out>(program, input, options, extras));
   }
 
   #traced<T>({ name: program, queue }: Startable, work: () => Promise<T>): Promise<T> {
@@ -77,8 +93,13 @@ export class Runs {
     return tracing ? tracing.start({ program, queue, env }, work) : work();
   }
 
-  async #start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
-    const run = this.#stamped(this.newRun(program, await parseInput(program, input), options));
+  async #start<Out>(
+    program: Startable,
+    input: unknown,
+    options: StartOptions,
+    extras: StartExtras,
+  ): Promise<RunHandle<Out>> {
+    const run = this.#stamped(this.newRun(program, await parseInput(program, input), options, extras));
     const [answer] = await this.#insert([run], options.tx);
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
@@ -117,11 +138,17 @@ export class Runs {
   }
 
   /** The input has been through the program's schema. */
-  newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+  newRun(
+    startable: Omit<Startable, "schema">,
+    input: unknown,
+    options: StartOptions,
+    { wrap = (given) => given, limits: extra = [] }: StartExtras = {},
+  ): NewRun {
     // Without types: a client starts by name, a node by the program itself.
     if (typeof startable?.name !== "string" || !Array.isArray(startable.limits))
       throw new InvalidInput("program", "must be a program, such as workflow(…); createClient starts programs by name");
     if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` copies the state of another run");
+    if (isStart(input)) throw new InvalidInput('input["~start"]', "only `graphs.start` and `graphs.continue` make it");
     const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit, tracing } = this.#options;
     return {
@@ -130,9 +157,9 @@ export class Runs {
       priority: options.priority ?? 0,
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
-      input: withTrace(codecs.encode(input, "input"), tracing?.context() ?? null),
+      input: withTrace(codecs.encode(wrap(input), "input"), tracing?.context() ?? null),
       ...(recovery && { recovery }),
-      ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
+      ...(limits.length + extra.length > 0 && { limits: [...extra, ...newLimits(limits, queue, input)] }),
       ...(options.attributes !== undefined && { attributes: attributesOf(options.attributes) }),
       ...(options.key !== undefined && { key: newKey(program, options, input, this.#options.stack) }),
     };
@@ -163,7 +190,8 @@ export class Runs {
     for (const [i, { outcome, runId }] of answers.entries()) {
       if (outcome === "inserted") served?.started(runs[i]!);
       if (outcome === "inserted") gate?.started(runId, runs[i]!.group.program);
-      if (outcome === "existing") gate?.existed(runId, runs[i]!.group.program);
+      const { key, group } = runs[i]!;
+      if (outcome === "existing" && key) gate?.existed(runId, group.program, key.key);
     }
     return answers;
   }

@@ -35,17 +35,23 @@ export class ScheduleAmbiguous extends HoldfastError {
   }
 }
 
+/** A schedule as lists show it, with its next fires. */
 export interface ScheduleInfo {
+  /** The id of the schedule. */
   readonly id: string;
+  /** The program that it starts. */
   readonly program: string;
+  /** The stack whose nodes fire it; null: any. */
   readonly stack: string | null;
   /** `cron 0 2 * * * (Europe/Berlin)`, `every 5m`. */
   readonly schedule: string;
+  /** What happens to windows that were missed. */
   readonly catchUp: CatchUp;
   /** The next windows, in ms since 1970, by the calendar alone; empty while paused. */
   readonly nextFires: readonly number[];
   /** The end of the last window that was decided. */
   readonly last: number;
+  /** When it was paused and by whom; null while it fires. */
   readonly paused: { readonly at: number; readonly by: string } | null;
   /**
    * Whether a node has declared it recently. Without one the schedule does not fire; missed windows are caught up
@@ -54,8 +60,9 @@ export interface ScheduleInfo {
   readonly declared: boolean;
 }
 
+/** Lists, pauses, resumes and fires the schedules of an env. */
 export interface Schedules {
-  /** Sorted by program. `next`: how many of the next fires to list, up to 1000. Default 1. */
+  /** Sorted by program. `next`: how many of the next fires to list, up to 1000. @default 1 */
   list(options?: { readonly next?: number }): Promise<readonly ScheduleInfo[]>;
   /** `name`: a program (all its schedules) or the id of one schedule. It does not fire until it is resumed. */
   pause(name: string, options?: { readonly by?: string }): Promise<void>;

@@ -7,11 +7,13 @@ import type { EndedRun } from "../store/contract/view/views.js";
 import { type EndFeed, endFeed, overlapOf } from "./end-feed.js";
 import { nameOf, type ProgramRef } from "./nodes.js";
 
+/** Options of `watch`. */
 export interface WatchEndsOptions {
+  /** Only runs of this program. */
   readonly program?: ProgramRef;
-  /** Default: completed, failed, cancelled, skipped, dead and quarantined. */
+  /** Only ends with one of these states. @default completed, failed, cancelled, skipped, dead and quarantined */
   readonly states?: readonly EndedRun["state"][];
-  /** The `cursor` of the last event that you have processed. Default: from now on. */
+  /** The `cursor` of the last event that you have processed. @default from now on */
   readonly after?: string;
   /** Ends the loop from outside. */
   readonly signal?: AbortSignal;

@@ -59,10 +59,9 @@ async function open(
     if (await written(writer, deadLetter(reason))) onDeadLetter?.({ jobId: job.id, runId: job.runId, error });
     return null;
   }
-  // The claim was made before the job's own timeout was known.
-  const { visibilityTimeoutMs: wantedMs } = job;
-  const fits = wantedMs === parts.settings.visibilityTimeoutMs || (await renewClaim(parts, run, wantedMs));
-  return fits ? { job, claim: run, writer } : null;
+  // The claim was made before the job's own timeout was known; and one that was lost before its epoch was taken would have a higher
+  // epoch than the claim that replaced it.
+  return (await renewClaim(parts, run, job.visibilityTimeoutMs)) ? { job, claim: run, writer } : null;
 }
 
 async function readJob(

@@ -4,11 +4,13 @@ import { tamed } from "../kernel/codec/stored-error.js";
 
 /** Return or throw it: the job is paused until a person decides, and costs no attempt. */
 export class Release {
+  /** Distinguishes it from other results. */
   readonly kind = "release";
 }
 
 /** Return or throw it when `stopping` aborts: the job goes back to its place in the queue and costs no attempt. */
 export class HandBack {
+  /** Distinguishes it from other results. */
   readonly kind = "handBack";
 }
 

@@ -34,6 +34,12 @@ export async function lookUpJob(parts: QueueParts, jobId: string): Promise<Workf
   };
 }
 
+/** The store ended it because its last claim was lost: no worker has reported that. */
+export async function lostItsLastClaim({ store, settings }: QueueParts, jobId: string): Promise<boolean> {
+  const payload = (await store.journal.read(jobId))?.entries.findLast(({ kind }) => kind === "dead")?.payload;
+  return payload ? (settings.codecs.decode(payload) as { code?: unknown }).code === "CRASH_LIMIT" : false;
+}
+
 function visibleAt({ state, availableAt, leaseUntil }: RunRecord): number | null {
   return state === "waiting" ? availableAt : leaseUntil;
 }

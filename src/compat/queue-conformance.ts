@@ -7,12 +7,15 @@ import type { WorkflowQueue } from "./queue-contract.js";
 
 /** Unused before, for each case. */
 export interface QueueHarness {
+  /** The queue under test, empty. */
   readonly queue: WorkflowQueue;
   /** Moves the clock that judges claims and back-offs; an adapter on a real clock may wait instead. */
   advance(ms: number): void | Promise<void>;
 }
 
+/** One case that every workflow queue must pass. */
 export interface QueueCase {
+  /** What the case shows. */
   readonly name: string;
   /** Throws `ConformanceFailure`. */
   run(harness: QueueHarness): Promise<void>;
@@ -138,4 +141,5 @@ const named: Readonly<Record<string, (harness: QueueHarness) => Promise<void>>> 
   },
 };
 
+/** The cases that a workflow queue must pass. Run each with a new harness. */
 export const queueConformance: readonly QueueCase[] = Object.entries(named).map(([name, run]) => ({ name, run }));

@@ -8,22 +8,25 @@ import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import { positiveMs } from "./job-input.js";
 
+/** Options of `workflowQueue`. */
 export interface QueueOptions {
-  /** Default `default`. */
+  /** The env of its runs. @default `default` */
   readonly env?: string;
+  /** The stack of its runs. @default none */
   readonly stack?: string;
-  /** The queue of its runs. Default `workflow-jobs`. */
+  /** The queue of its runs. @default `workflow-jobs` */
   readonly queue?: string;
-  /** The program of its runs. Default `workflow-job`. */
+  /** The program of its runs. @default `workflow-job` */
   readonly program?: string;
-  /** How long a claim lasts without a heartbeat, unless the job specifies it. Default 300,000. */
+  /** How long a claim lasts without a heartbeat, unless the job specifies it. @default 300,000 */
   readonly visibilityTimeoutMs?: number;
-  /** Delay before the second attempt; doubled for each further one. 0: at once. Default 1,000. */
+  /** Delay before the second attempt; doubled for each further one. 0: at once. @default 1,000 */
   readonly retryBackoffMs?: number;
-  /** Default 300,000, or `retryBackoffMs` if that is longer. */
+  /** The longest delay before another attempt. @default 300,000, or `retryBackoffMs` if that is longer */
   readonly retryBackoffMaxMs?: number;
   /** Values are written with the first codec; `json` is always readable. */
   readonly codecs?: readonly Codec[];
+  /** Clock, timers and chance; for tests. */
   readonly world?: World;
 }
 

@@ -11,11 +11,15 @@ import { type QueueOptions, type QueueSettings, queueSettings } from "./queue-op
 
 /** A job that will not be tried again: reported to the caller that finds it, because its worker may be dead. */
 export interface DeadLetter {
+  /** The id of the job. */
   readonly jobId: string;
+  /** The workflow run that the job worked for. */
   readonly runId: string;
+  /** The message it failed with last. */
   readonly error: string;
 }
 
+/** Called for each job that has no attempts left. */
 export type OnDeadLetter = (letter: DeadLetter) => void;
 
 export type QueueParts = Readonly<ReturnType<typeof queueParts>>;
@@ -29,6 +33,10 @@ export function queueParts(store: Store, options: QueueOptions) {
     settings,
     committer: new Committer(store.runs, world),
     held: new HeldClaims(),
+    /** Distinguishes this queue object from others that report dead letters. */
+    token: world.token(),
+    /** Dead letters that this queue object has looked at. */
+    examined: new Set<string>(),
     workers: new WorkerNodes(store.nodes, settings),
     /** The number of the queue's claim group; looked up once. */
     async groupId() {

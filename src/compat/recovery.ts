@@ -17,28 +17,37 @@ import type { Telemetry } from "../telemetry/bus.js";
 /** Read per call to the store. */
 const PAGE = 200;
 
+/** Events of `recovery`, by name. */
 export interface RecoveryEvents extends Pick<EngineEvents, "run.reclaimed" | "recovery.sweep"> {
+  /** `reconcileWorkflows` has ended. */
   "recovery.reconciled": ReconcileResult;
   /** The callback threw for this run, which was left unchanged. */
   "recovery.policy_failed": { readonly runId: string; readonly error: unknown };
 }
 
+/** What `recovery` works on. */
 export interface RecoveryParts {
+  /** The store of the nodes. */
   readonly store: Store;
-  /** Default: HOLDFAST_ENV, otherwise `default`. */
+  /** The env whose runs are meant. @default HOLDFAST_ENV, otherwise `default` */
   readonly env?: string;
-  /** Default: HOLDFAST_STACK, otherwise none. */
+  /** The stack whose runs are meant. @default HOLDFAST_STACK, otherwise none */
   readonly stack?: string;
+  /** Where its events are emitted. @default nowhere */
   readonly bus?: Telemetry<RecoveryEvents>;
 }
 
 /** Omitted: one's own. Null: all. */
 export interface Scope {
+  /** The stack whose runs are meant. */
   readonly sourceStack?: string | null;
+  /** The env whose runs are meant. */
   readonly sourceEnv?: string | null;
 }
 
+/** Code that declares what happens to a run whose process died. */
 interface WithPolicy {
+  /** The policy. @default resume */
   readonly recovery?: Recovery;
 }
 
@@ -47,22 +56,25 @@ export type ActorRegistry = Readonly<
   Record<string, WithPolicy & { readonly expectations?: Readonly<Record<string, WithPolicy>> }>
 >;
 
+/** Options of `sweep`. */
 export interface SweepOptions extends Scope {
-  /**
-   * How long ago the lease must have expired. Default 0: a run that renews its lease is never stale, however quiet it
-   * is.
-   */
+  /** How long ago the lease must have expired. A run that renews its lease is never stale, however quiet it is. @default 0 */
   readonly staleAfterMs?: number;
+  /** The code that declares a recovery policy per program. */
   readonly actorRegistry?: ActorRegistry;
   /** Called first; undefined: the code decides, then the nodes' declarations. */
   readonly resolvePolicy?: (orphan: Orphan) => Recovery | undefined | Promise<Recovery | undefined>;
 }
 
+/** How many orphans a sweep restarted, failed or skipped. */
 export type SweepResult = SweepCounts;
 
+/** How many runs were repaired. */
 export type ReconcileResult = Reconciled;
 
+/** Recovery by calls of your own, for processes that turned the nodes' own recovery off. */
 export interface RecoveryCalls {
+  /** Decides on every run whose holder is gone: it is resumed, restarted or failed by its policy. */
   sweep(options?: SweepOptions): Promise<SweepResult>;
   /**
    * Checks that every run waiting for tasks waits for exactly the open ones, and repairs what manual changes or older
@@ -71,6 +83,7 @@ export interface RecoveryCalls {
   reconcileWorkflows(options?: Scope): Promise<ReconcileResult>;
 }
 
+/** Recovery under the names of another system: a sweep over orphans, and a check of DAGs that wait. */
 export function recovery(parts: RecoveryParts): RecoveryCalls {
   const { store, bus } = parts;
   const found = fromEnvironment({ env: parts.env || undefined, stack: parts.stack || undefined });

@@ -10,6 +10,7 @@ import type { ClaimedJob } from "./job.js";
 import { positiveMs } from "./job-input.js";
 import type { WorkflowQueue } from "./queue-contract.js";
 
+/** What a handler gets next to its job. */
 export interface JobContext {
   /** Aborts when the claim is lost, or when the worker stops and its grace period has ended. */
   readonly signal: AbortSignal;
@@ -22,20 +23,23 @@ export interface JobContext {
 /** Returning acks the job, throwing nacks it; `Release` and `HandBack` are values to return or throw instead. */
 export type JobHandler = (job: ClaimedJob, context: JobContext) => unknown;
 
+/** Options of `WorkflowWorker`. */
 export interface WorkerOptions {
+  /** The queue that it takes jobs from. */
   readonly queue: WorkflowQueue;
+  /** Works on one job. It returns when the job is done and throws when it failed. */
   readonly handler: JobHandler;
-  /** Default: generated. */
+  /** Its name in claims. @default generated */
   readonly workerId?: string;
-  /** Jobs at the same time. Default 1. */
+  /** Jobs at the same time. @default 1 */
   readonly concurrency?: number;
-  /** How often an empty queue is polled. A slot that becomes free polls at once. Default 1,000. */
+  /** How often an empty queue is polled. A slot that becomes free polls at once. @default 1,000 */
   readonly pollIntervalMs?: number;
-  /** Default 60,000; for jobs with a short visibility timeout a third of that. */
+  /** How often claims are extended. @default 60,000; for jobs with a short visibility timeout a third of that */
   readonly heartbeatIntervalMs?: number;
-  /** Default 30,000. */
+  /** How often expired claims are taken away. @default 30,000 */
   readonly reclaimIntervalMs?: number;
-  /** How long `stop` waits for running work before it aborts it. Default 30,000. */
+  /** How long `stop` waits for running work before it aborts it. @default 30,000 */
   readonly shutdownGracePeriodMs?: number;
 }
 

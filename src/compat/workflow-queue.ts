@@ -23,7 +23,9 @@ import { jobRecord, type OnDeadLetter, type QueueParts, queueParts } from "./que
 import { reclaimJobs } from "./reclaim-jobs.js";
 import { failureEffect, renewClaim, settleJob, writeFenced } from "./settle-job.js";
 
+/** A workflow queue over a store of Holdfast: each job is a durable run. */
 export class StoreQueue implements WorkflowQueue {
+  /** Clock, timers and chance. */
   readonly world: World;
   readonly #parts: QueueParts;
   #depthProvider: QueueDepthProvider | null = null;
@@ -99,10 +101,12 @@ export class StoreQueue implements WorkflowQueue {
     return reclaimJobs(this.#parts, options.onDeadLetter);
   }
 
+  /** The job with this id; null when there is none. */
   getJob(jobId: string): Promise<WorkflowJob | null> {
     return lookUpJob(this.#parts, jobId);
   }
 
+  /** How many jobs are in each state. */
   async getQueueDepth(): Promise<QueueDepth> {
     const { env, stack, queue, program } = this.#parts.settings.group;
     const filter = { env, queue, program, ...(stack !== null && { stack }) };
@@ -161,6 +165,14 @@ export class StoreQueue implements WorkflowQueue {
   }
 }
 
+/**
+ * Creates a workflow queue over a store: claims with leases and fences, attempts and dead letters.
+ *
+ * @example
+ * ```ts
+ * const queue = workflowQueue(memoryStore()); // in production: postgres(url)
+ * ```
+ */
 export function workflowQueue(store: Store, options: QueueOptions = {}): StoreQueue {
   return new StoreQueue(store, options);
 }

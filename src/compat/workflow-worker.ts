@@ -25,7 +25,16 @@ interface Loops {
   readonly beat: Loop;
 }
 
+/**
+ * Takes jobs from a workflow queue, keeps their claims alive and settles them by what the handler does.
+ *
+ * @example
+ * ```ts
+ * const worker = new WorkflowWorker({ queue, handler, concurrency: 2, pollIntervalMs: 20 });
+ * ```
+ */
 export class WorkflowWorker {
+  /** Its name in claims. */
   readonly workerId: string;
   readonly #settings: WorkerSettings;
   readonly #bus: Bus<WorkerEvents>;
@@ -71,6 +80,7 @@ export class WorkflowWorker {
 
   readonly #onDeadLetter: OnDeadLetter = (letter) => this.#bus.emit("job:dead_letter", letter);
 
+  /** How many jobs it works on now. */
   get activeJobCount(): number {
     return this.#works.size;
   }

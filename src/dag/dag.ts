@@ -18,7 +18,7 @@ import { planDag } from "./plan-dag.js";
 import { runDag } from "./run-dag.js";
 import { runEach } from "./run-each.js";
 import { runTask, type TaskStart } from "./run-task.js";
-import { shapeOf, toMermaid } from "./shape.js";
+import { drawnDag, shapeOf, toMermaid } from "./shape.js";
 import {
   type AnyTask,
   type InOf,
@@ -29,17 +29,18 @@ import {
   timeoutMs,
 } from "./task.js";
 
+/** Options of `dag()`. */
 export interface DagOptions<In = unknown> extends FlowOptions<In> {
-  /** The queue of its own run; its tasks use `dag::task`. Default: its name. */
+  /** The queue of its own run; its tasks use `dag::task`. @default its name */
   readonly queue?: string;
-  /** Pins new runs and their tasks to programs of this version. Default: any version may execute them. */
+  /** Pins new runs and their tasks to programs of this version. @default any version may execute them */
   readonly version?: string;
   /**
    * How long a run may take from its start; then the remaining tasks are cancelled, and it is `failed` with the code
    * TIMEOUT.
    */
   readonly timeout?: Duration;
-  /** When a task has failed: `finish` the tasks that do not need it, or `cancel` the rest. Default: finish. */
+  /** When a task has failed: `finish` the tasks that do not need it, or `cancel` the rest. @default finish */
   readonly onFailure?: "finish" | "cancel";
   /** After this many failures in a row, triggers start no run until a probe succeeds. */
   readonly circuitBreaker?: CircuitBreaker;
@@ -51,6 +52,7 @@ type Taken<T extends TasksByName> = {
   // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a second parameter takes
   [K in keyof T]: unknown extends InOf<T[K]> ? never : [InOf<T[K]>] extends [void] ? never : InOf<T[K]>;
 }[keyof T];
+/** What a DAG of these tasks is started with: the inputs of all tasks together. */
 // biome-ignore lint/suspicious/noConfusingVoidType: then it is started without input
 export type DagInput<T extends TasksByName> = [Taken<T>] extends [never] ? void : Meet<Taken<T>>;
 /** The result of each task; undefined if it may have been skipped. */
@@ -64,6 +66,17 @@ type Whole<T extends TasksByName> = {
     : `needs ${Exclude<NeedsOf<T[K]>, keyof T> & string}, which is not in this DAG`;
 };
 
+/**
+ * Defines a DAG of named tasks. Each task is a run of its own, on any node, and begins when what it needs has ended.
+ *
+ * @example
+ * ```ts
+ * const etl = dag("etl", { extract, lengths, audit, report });
+ *
+ * await using node = await createNode({ store: memoryStore(), programs: [etl] });
+ * const run = await node.start(etl, { day: "2026-01-01" });
+ * ```
+ */
 export function dag<const Name extends string, T extends TasksByName>(
   name: Name,
   tasks: T & Whole<T>,
@@ -79,7 +92,7 @@ export function dag<
   options: DagOptions<DagInput<NoInfer<T>>> & {
     readonly input?: Takes;
     readonly on?: readonly Trigger<DagInput<NoInfer<T>>>[];
-    /** The tasks whose results form the result. Default: all. */
+    /** The tasks whose results form the result. @default all */
     readonly result?: readonly Names[];
   },
   tasks: T & Whole<T>,
@@ -112,6 +125,7 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     toMermaid: () => toMermaid(tasks),
+    shape: () => drawnDag(shape.order, tasks),
     plan: (input: unknown) => planDag(name, tasks, shape, input),
     serve: (environment) => programsOf(made, environment),
   };

@@ -24,6 +24,7 @@ export interface TaskFailure {
 /** Some tasks failed. The results of the others are kept: a retry of the run repeats only the failed ones. */
 export class DagFailed extends HoldfastError {
   readonly code = "DAG_FAILED";
+  /** The tasks that failed, with the ids of their runs. */
   readonly details: { readonly failed: readonly { readonly task: string; readonly runId: string }[] };
   /** One per failed task, in the order of `details.failed`. */
   readonly errors: readonly Error[];
@@ -66,7 +67,9 @@ export function storeDagFailed<Stored>(
 /** Some items of a fan-out failed; the others were finished. */
 export class EachFailed extends HoldfastError {
   readonly code = "EACH_FAILED";
+  /** The indexes of the items that failed. */
   readonly details: { readonly failed: readonly number[] };
+  /** The error of each of them. */
   readonly errors: readonly Error[];
 
   constructor(task: string, of: number, failed: readonly number[], errors: readonly Error[]) {

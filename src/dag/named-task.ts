@@ -13,6 +13,7 @@ export type RegisteredTask = (ctx: TaskContext<any>, given: any, config: any) =>
 /** By name: the tasks that definitions of DAGs may use. */
 export type Tasks = Readonly<Record<string, RegisteredTask>>;
 
+/** A definition names a task that this node was not given. */
 export class TaskUnknown extends HoldfastError {
   readonly code = "TASK_UNKNOWN";
 

@@ -7,6 +7,7 @@ import type { RunState } from "../kernel/run/run-state.js";
 import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
 import type { Peeked } from "../store/contract/journal/journal.js";
 
+/** How a task that another one needs has ended. */
 export type Outcome<T = unknown> =
   | { readonly state: "succeeded"; readonly value: T }
   /** Also when it was cancelled or is dead: the error's code says which. */

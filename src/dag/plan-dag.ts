@@ -5,18 +5,25 @@ import type { Outcome } from "./outcome.js";
 import type { Shape } from "./shape.js";
 import type { AnyTask, TasksByName } from "./task.js";
 
+/** What `plan` says about one task. */
 export interface PlannedTask {
+  /** The name of the task. */
   readonly task: string;
+  /** A single task, or one run per item. */
   readonly kind: "task" | "each";
   /** Tasks of one level need only tasks of earlier levels. */
   readonly level: number;
+  /** The tasks it needs. */
   readonly needs: readonly string[];
+  /** The queue of its run. */
   readonly queue: string;
   /** In total, the first included. */
   readonly attempts: number;
+  /** The limit of each attempt; null: none. */
   readonly timeoutMs: number | null;
   /** Null: that of the run. */
   readonly priority: number | null;
+  /** Its limits on concurrency and rate. */
   readonly limits: readonly LimitRule[];
   /** If everything that runs succeeds: it runs, it is skipped, or null: that depends on what its needs return. */
   readonly runs: boolean | null;

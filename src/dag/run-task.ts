@@ -146,13 +146,23 @@ export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Rec
 }
 
 /**
- * When the attempt began, according to its journal: at its first entry after the last start. An attempt without entries
- * begins now.
+ * When the attempt began. One that waits is claimed again and again: it began at its first entry after the last start. One that does not
+ * was taken over from a process that died, or resumed: the time in between is not its own.
  */
 function attemptSince(history: readonly JournalEntry[], session: Session): number {
   const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "retried");
-  return history[begins + 1]?.at ?? session.run.claimedAt;
+  const entries = history.slice(begins + 1);
+  return entries.some(({ kind }) => WAITS.includes(kind)) ? entries[0]!.at : session.run.claimedAt;
 }
+/** Also a back-off before the next attempt of a step. */
+const WAITS: readonly string[] = [
+  "sleep.begun",
+  "wait.begun",
+  "approval.begun",
+  "enqueue",
+  "step.tried",
+  "transaction.tried",
+];
 
 /** The claim is lost, or the store is unreachable: not a failure of the task. */
 export function isEngineError(error: unknown): boolean {

@@ -6,12 +6,15 @@ import type { TasksByName } from "./task.js";
 /** Starting more in one commit gains nothing; a longer list belongs into `each`. */
 export const MOST_TASKS = 500;
 
+/** The tasks of a DAG in their order. */
 export interface Shape {
   /** Each after everything it needs; otherwise in the order of the definition. */
   readonly order: readonly string[];
   /** Tasks of one level need only tasks of earlier levels. */
   readonly levels: readonly (readonly string[])[];
+  /** Tasks that need no other. */
   readonly roots: readonly string[];
+  /** Tasks that no other needs. */
   readonly leaves: readonly string[];
 }
 
@@ -86,4 +89,13 @@ export function toMermaid(tasks: TasksByName): string {
     Object.keys(tasks[name]!.needs).map((need) => `  ${id(need)} ${tasks[name]!.when ? "-.->" : "-->"} ${id(name)}`),
   );
   return ["flowchart TD", ...boxes, ...arrows].join("\n");
+}
+
+/** As it is stored and drawn. */
+export function drawnDag(order: readonly string[], tasks: TasksByName): object {
+  const listed = order.map((name) => {
+    const { needs, kind } = tasks[name]!;
+    return { name, needs: Object.keys(needs), each: kind === "each" };
+  });
+  return { kind: "dag", tasks: listed };
 }

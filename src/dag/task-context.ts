@@ -5,10 +5,12 @@ import type { Replay } from "../replay/replay.js";
 import type { Context } from "../workflow/context.js";
 import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
 
+/** What a task's function gets: steps, waits and children as in a workflow, and the DAG's input. */
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any task
 export interface TaskContext<In = any> extends Omit<Context, "continueAsNew"> {
   /** The DAG's input. */
   readonly input: In;
+  /** The id of the DAG's own run. */
   readonly dagRunId: string;
   /** Its name in the DAG. */
   readonly task: string;

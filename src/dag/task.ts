@@ -8,23 +8,24 @@ import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.j
 import type { Outcome } from "./outcome.js";
 import type { TaskContext } from "./task-context.js";
 
+/** Options of a task: retries, timeout, queue and limits. */
 export interface TaskOptions {
-  /** Its queue. Default: `dag::task`. */
+  /** Its queue. @default `dag::task` */
   readonly queue?: string;
-  /** Limit for each attempt; waiting in the queue does not count. Default: none. */
+  /** Limit for each attempt; waiting in the queue does not count. @default none */
   readonly timeout?: Duration;
-  /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
+  /** Attempts in total, or a policy. @default 3, exponential from 1 s */
   readonly retry?: Retry;
-  /** Which errors are worth another attempt. Default: all but PermanentError. */
+  /** Which errors are worth another attempt. @default all but PermanentError */
   readonly retryIf?: (error: unknown) => boolean;
   /**
-   * The result counts even if it arrives after `ctx.signal` was aborted. Default: it is dropped, and the task runs
-   * again.
+   * The result counts even if it arrives after `ctx.signal` was aborted.
+   * @default it is dropped, and the task runs again
    */
   readonly finishOnAbort?: boolean;
   /**
-   * After a timeout, the next attempt may begin while the function still works. Default: it begins when the function has
-   * ended, also when that ignores `ctx.signal`.
+   * After a timeout, the next attempt may begin while the function still works.
+   * @default it begins when the function has ended, also when that ignores `ctx.signal`
    */
   readonly overlap?: boolean;
   /** How many of this task may run at once in the whole cluster: in all DAGs' runs, per value of a path into the DAG's input, or both. */
@@ -33,26 +34,37 @@ export interface TaskOptions {
   readonly rate?: RateLimit | readonly RateLimit[];
   /** One of this task at a time for each value of this path into the DAG's input. */
   readonly serial?: string;
-  /** Lower runs first. Default: that of the DAG's run. */
+  /** Lower runs first. @default that of the DAG's run */
   readonly priority?: number;
 }
 
 /** `Needs`: the names of the tasks it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
 export interface Task<Out, In = unknown, Needs extends string = string, Skips extends boolean = boolean> {
+  /** A single task, or one run per item. */
   readonly kind: "task" | "each";
+  /** The tasks it needs, by name. */
   readonly needs: TasksByName;
+  /** Its rule; null: all needs must have succeeded. */
   readonly when: ((outcomes: never, input: never) => boolean) | null;
   /** It was defined without needs, not even an empty list: its function receives the DAG's input instead. */
   readonly takesInput: boolean;
+  /** Its queue; null: `dag::task`. */
   readonly queue: string | null;
+  /** The limit of each attempt; null: none. */
   readonly timeoutMs: number | null;
+  /** How it is retried. */
   readonly policy: RetryPolicy;
+  /** Which errors are worth another attempt; null: all but PermanentError. */
   readonly retryIf: ((error: unknown) => boolean) | null;
+  /** Whether a result counts that arrives after an abort. */
   readonly finishOnAbort: boolean;
+  /** Whether attempts may overlap after a timeout. */
   readonly overlap: boolean;
+  /** Its limits on concurrency and rate. */
   readonly limits: readonly LimitRule[];
   /** Null: that of the DAG's run. */
   readonly priority: number | null;
+  /** Its function. */
   readonly run: (ctx: TaskContext, ...given: never[]) => unknown;
   /** Of a fan-out: its items, and how many run at once. */
   readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
@@ -65,6 +77,7 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   };
 }
 
+/** A task with any input, needs and result. */
 // biome-ignore lint/suspicious/noExplicitAny: any task, whatever it takes and answers
 export type AnyTask = Task<any, any, any, any>;
 export type TasksByName = Readonly<Record<string, AnyTask>>;
@@ -83,12 +96,22 @@ type Names<N extends TasksByName> = keyof N & string;
 
 type NoTasks = Readonly<Record<never, AnyTask>>;
 
+/** Options of a task that takes the DAG's input. */
 interface NoNeeds extends TaskOptions {
+  /** None: with needs it is another overload. */
   readonly needs?: undefined;
+  /** None: with a rule it is another overload. */
   readonly when?: undefined;
 }
 
-/** Takes the DAG's input. */
+/**
+ * Defines a task of a DAG. Without needs, its function takes the DAG's input.
+ *
+ * @example
+ * ```ts
+ * const extract = task(async (_ctx, { day }: Day) => [`${day} one`, `${day} two`, `${day} three`]);
+ * ```
+ */
 export function task<Out, In = void>(
   run: (ctx: TaskContext<In>, input: In) => Out | Promise<Out>,
 ): Task<Out, In, never, false>;
@@ -116,24 +139,37 @@ export function task(...rest: unknown[]): AnyTask {
   return made("task", options as AllOptions, run, null);
 }
 
+/** Options of `each()`. */
 export interface EachOptions<N extends TasksByName, In, Item> extends TaskOptions {
+  /** Tasks whose results `over` gets, by name. */
   readonly needs?: N;
   /** The items, from its needs and the DAG's input. Must return the same list each time. */
   readonly over: (needs: Values<N>, input: In) => readonly Item[];
-  /** Items of this fan-out that run at once, on all nodes together. Default: no limit. */
+  /** Items of this fan-out that run at once, on all nodes together. @default no limit */
   readonly parallel?: number;
+  /** A rule makes it another overload: see `EachWhenOptions`. */
   readonly when?: undefined;
 }
 
 /** With a rule, `over` gets the needs as outcomes. */
 export interface EachWhenOptions<N extends TasksByName, In, Item>
   extends Omit<EachOptions<N, In, Item>, "over" | "when"> {
+  /** The items, from the outcomes of its needs and the DAG's input. Must return the same list each time. */
   readonly over: (needs: Outcomes<N>, input: In) => readonly Item[];
+  /** Whether it runs, by the outcomes of its needs. */
   readonly when: (outcomes: Outcomes<NoInfer<N>>, input: In) => boolean;
 }
 
 /**
  * Runs once for each item of a list, each time as a run of its own, and returns the results in the order of the list.
+ *
+ * @example
+ * ```ts
+ * const lengths = each(
+ *   { needs: { extract }, over: ({ extract }) => extract, parallel: 2, retry: 5 },
+ *   async (_ctx, row: string) => row.length,
+ * );
+ * ```
  */
 // biome-ignore lint/complexity/noBannedTypes: without needs there are none
 export function each<Item, Out, N extends TasksByName = {}, In = unknown>(

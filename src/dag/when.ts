@@ -41,6 +41,7 @@ export function or<Names extends string = never>(...rules: readonly Rule<Names>[
   return joined(rules, (outcomes, input) => rules.some((one) => one(outcomes, input)));
 }
 
+/** Runs when the rule does not hold. */
 export function not<Names extends string = never>(one: Rule<Names>): Rule<Names> {
   return joined([one], (outcomes, input) => !one(outcomes, input));
 }

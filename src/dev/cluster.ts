@@ -1,6 +1,6 @@
 // The node processes of a development cluster: a change of the code is a rolling deployment, a dead process is started again.
 
-import type { AppProblem, DevState, ProgramFacts, Supervisor } from "../admin/supervisor.js";
+import type { AppProblem, DevState, Supervisor } from "../admin/supervisor.js";
 import type { World } from "../kernel/world.js";
 import { loaderOf, problemOf } from "./load-app.js";
 import { NodeChild } from "./node-child.js";
@@ -33,7 +33,6 @@ export class Cluster implements Supervisor {
   /** Killed by a request or a key, so that their end is no surprise. */
   readonly #killed = new Set<NodeChild>();
   readonly #leaving = new Set<NodeChild>();
-  #programs: Readonly<Record<string, ProgramFacts>> = {};
   #problem: AppProblem | null = null;
   #deploying: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -89,10 +88,7 @@ export class Cluster implements Supervisor {
       app,
       environment,
       execArgv: loaderOf(app),
-      onReport: (_, report) => {
-        if (report.is === "ready") this.#programs = report.programs;
-        onEvent({ is: "report", node: name, report });
-      },
+      onReport: (_, report) => onEvent({ is: "report", node: name, report }),
       onOutput: (_, line) => onEvent({ is: "output", node: name, line }),
       onEnd: (child, asked) => this.#ended(child, asked),
     });
@@ -165,10 +161,6 @@ export class Cluster implements Supervisor {
   async #replace(child: NodeChild): Promise<void> {
     await this.#leave(child);
     await this.#again(child.name);
-  }
-
-  program(name: string): ProgramFacts | null {
-    return Object.hasOwn(this.#programs, name) ? this.#programs[name]! : null;
   }
 
   async stop(): Promise<void> {

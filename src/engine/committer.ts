@@ -3,6 +3,7 @@
 // It alone knows each run's sequence and assigns the numbers when it sends a flush, so parallel branches of one run
 // that commit at the same moment are sent as one fence row with all their entries.
 
+import { buggify } from "../kernel/buggify.js";
 import { fitting } from "../kernel/chunk.js";
 import { HoldfastError } from "../kernel/error.js";
 import { gather } from "../kernel/lane.js";
@@ -172,7 +173,9 @@ export class Committer {
   }
 
   async #flush(writers: readonly RunWriter[]): Promise<readonly CommitAnswer[]> {
-    const taken = writers.map((writer) => takeParts(writer.parts));
+    const taken = writers.map(({ parts }) => {
+      return buggify(this.#world, "commit.one-part") ? parts.slice(0, 1) : takeParts(parts);
+    });
     const commits = writers.map((writer, i): Commit => {
       const effects = taken[i]!.flatMap((part) => part.effects);
       return { claim: writer.claim, expectedSeq: writer.seq, effects };

@@ -7,6 +7,7 @@ import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
+import type { ProgramFacts } from "../store/contract/node/programs.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
 import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
@@ -24,12 +25,13 @@ import { type Program, ProgramGone } from "./program.js";
 import { Session } from "./session.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
 import { startCleanup } from "./upkeep/cleanup.js";
-import { Housekeeping } from "./upkeep/housekeeping.js";
+import { Housekeeping, type TimerDuty } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
 import { ReclaimerLease } from "./upkeep/reclaimer-lease.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { startStatistics } from "./upkeep/statistics.js";
 import { Subscriber } from "./upkeep/subscriber.js";
+import { Vitals } from "./upkeep/vitals.js";
 
 export interface EngineOptions extends NodeParts, AssignmentOptions {
   /** What starts them, apart from calls. */
@@ -42,10 +44,14 @@ export interface EngineOptions extends NodeParts, AssignmentOptions {
   readonly around?: (program: Program, session: Session, work: () => Promise<void>) => Promise<void>;
   /** It knows its mode, and has claimed nothing yet. */
   readonly onRegistered: () => Promise<void>;
+  /** The timers of state machines that this node fires. */
+  readonly timers?: TimerDuty;
   /** The node has drained and is to stop. */
   readonly onExit: () => void;
   /** This process has written to the run: callers that wait for it look now. */
   readonly onCommitted: (runId: string) => void;
+  /** What its programs look like, for people. */
+  readonly facts: () => readonly ProgramFacts[];
   /** It is woken for runs, and wakes others for groups and news. */
   readonly wakeups: NodeWakeups;
 }
@@ -112,6 +118,7 @@ export class Engine {
     return new Housekeeping({
       ...this.#options,
       presence: this.#presence,
+      vitals: new Vitals(this.#options.world, () => this.#executors),
       reclaimer: reclaimer === "one" ? new ReclaimerLease(this.#options) : null,
       reclaims: reclaimer !== "off",
       onForgotten: () => this.#registerAgain(),
@@ -300,24 +307,25 @@ export class Engine {
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     for (const session of this.#left) this.#keeper.drop(session);
-    const stopped = Promise.all([
+    // What fails is reported, and keeps no other part: a node that could not say goodbye leaves all the same.
+    const all = (parts: readonly (Promise<unknown> | undefined)[]) =>
+      Promise.all(parts.map((part) => part?.catch((error) => bus.emit("housekeeping.failed", { error }))));
+    const gone = all([
       this.#lastClaim,
       this.#house.stop(),
       this.#cleanup?.stop(),
       this.#statistics?.stop(),
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
-    ]);
-    const gone = stopped
-      .then(() => Promise.all([this.#admitter.stop(), this.#subscriber.stop()]))
-      .then(() => this.#attendance?.leave())
-      .catch((error) => bus.emit("housekeeping.failed", { error }));
+    ])
+      .then(() => all([this.#admitter.stop(), this.#subscriber.stop()]))
+      .then(() => all([this.#attendance?.leave()]));
     await within(world, STOP_GRACE_MS, gone);
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
   async #work({ name: executor, slots }: Omit<Executor, "loop">, run: ClaimedRun, askedAt: number): Promise<void> {
-    const { store, settings, world, bus, build } = this.#options;
+    const { store, settings, world, bus, build, env } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // It is not renewed: when its lease has expired, it is reclaimed.
     if (!program) return bus.emit("claim.failed", { error: new ProgramGone(run.runId) });
@@ -329,6 +337,7 @@ export class Engine {
       world,
       bus,
       build,
+      env,
       askedAt,
       leaseMs: settings.leaseMs,
       presence: this.#presence,
@@ -372,6 +381,10 @@ export class Engine {
     if (turn === "none") return void (await session.commit([{ kind: "handBack" }]));
     if (turn === "stop") return program.execute(session);
     session.begun = true;
+    session.leaveSlot = () => {
+      session.leaveSlot = null;
+      slots.give();
+    };
     try {
       const { debounce } = session.run;
       const { around } = this.#options;
@@ -380,7 +393,7 @@ export class Engine {
       await session.settleDebounced(debounce);
       this.wake();
     } finally {
-      slots.give();
+      session.leaveSlot?.();
     }
   }
 }

@@ -7,15 +7,21 @@ import type { NodeExecutor } from "../store/contract/node/nodes.js";
 import type { DeclarationConflict, ExpiredRun, Reclaimed } from "../store/contract/run/runs.js";
 import type { Served } from "./claiming/routing.js";
 
+/** Facts about a run. */
 interface OfRun {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** The number of the claim. */
   readonly epoch: number;
 }
 
 /** `kind`: of its program. `parentId`: the run whose task or child it is. */
 interface OfWork extends OfRun {
+  /** The kind of program, such as `workflow`. */
   readonly kind: string;
+  /** The run that started it; null: none did. */
   readonly parentId: string | null;
 }
 
@@ -31,12 +37,17 @@ export interface SweepCounts {
 
 /** One attempt of a step or a transaction. */
 export interface StepFacts {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of the step. */
   readonly step: string;
+  /** Distinguishes steps of one name. */
   readonly key: string;
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
 }
 
+/** Events of a node about runs, steps, claims and the node itself, by name. */
 export interface EngineEvents {
   /** `serves`: the groups it claims from. `programs`: all it has, each with the executor that works on it. */
   "node.started": {
@@ -71,7 +82,8 @@ export interface EngineEvents {
   /** No node took it in time; it is cancelled. */
   "run.expired": ExpiredRun;
   /** A start with the key of an existing run. */
-  "run.deduplicated": { readonly runId: string; readonly program: string };
+  "run.deduplicated": { readonly runId: string; readonly program: string; readonly key: string };
+  /** The node has claimed the run and works on it. */
   "run.claimed": OfWork & { readonly executor: string; readonly attempt: number };
   /**
    * The claim was released in order; `as` is the kind of the journal's last entry, `ms` the time since the claim was granted. `error`: the
@@ -89,6 +101,7 @@ export interface EngineEvents {
   "run.quarantined": { readonly runId: string; readonly program: string };
   /** It was quarantined, and a live node has code that was not tried on it: it can be claimed again. */
   "run.lifted": { readonly runId: string; readonly program: string };
+  /** An attempt of a step begins. */
   "step.started": StepFacts;
   /** Its result is in the journal. */
   "step.completed": StepFacts & { readonly ms: number };
@@ -104,15 +117,23 @@ export interface EngineEvents {
   "run.reclaimed": Reclaimed;
   /** A round that reclaimed something. `staleAfterMs`: how long ago a lease must have expired. */
   "recovery.sweep": SweepCounts & { readonly staleAfterMs: number };
+  /** Another node holds the run now. Nothing more of it is written here. */
   "claim.lost": { readonly runId: string; readonly epoch: number };
   /** Not renewed for a lease's time, as far as this node knows: it starts nothing new until it is. */
   "claim.in_doubt": { readonly runId: string; readonly epoch: number };
+  /** A call for runs failed; the node asks again. */
   "claim.failed": { readonly error: unknown };
+  /** A renewal failed; the node tries again while its leases last. */
   "lease.renew_failed": { readonly reason: "error"; readonly error: unknown; readonly count: number };
   /** The loop that renews the claims broke, and continues. */
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should continue as new (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
+  /**
+   * A second wait for a signal, while an older one is open or took a message that nothing has used: the older one may have lost a
+   * `Promise.race`, and takes messages all the same. Once per run and signal.
+   */
+  "run.wait_lost": { readonly runId: string; readonly signal: string; readonly advice: string };
   /** An episode has used up its budget. */
   "run.budget_exhausted": {
     readonly runId: string;
@@ -141,6 +162,7 @@ export interface EngineEvents {
   };
   /** Another node that takes runs of this program has declared other limits or another recovery: those of the newer node apply. */
   "program.conflict": Omit<RunGroup, "env"> & Omit<DeclarationConflict, "group">;
+  /** A round of housekeeping failed; the next one tries again. */
   "housekeeping.failed": { readonly error: unknown };
   /** With `recovery.reclaim: "one"`: whether this node is the one that reclaims. */
   "reclaimer.changed": { readonly active: boolean };

@@ -7,6 +7,7 @@ import { effectiveMode, FULL, type ModeState, type NodeMode } from "../kernel/no
 /** This node must not start runs, of this program or of any. Nothing was started. */
 export class NodeDisabled extends HoldfastError {
   readonly code = "NODE_DISABLED";
+  /** The program that was to be started. */
   readonly program: string;
 
   constructor(program: string) {

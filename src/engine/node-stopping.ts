@@ -2,6 +2,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 
+/** The node stops, and with it what was waiting in it. The run continues on another node. */
 export class NodeStopping extends HoldfastError {
   readonly code = "NODE_STOPPING";
 

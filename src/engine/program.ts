@@ -16,9 +16,9 @@ export interface Program {
   readonly limits: readonly LimitRule[];
   /** Its circuit breaker; null when it has none. */
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
-  /** What happens to its runs when their holder died. Default: resume. */
+  /** What happens to its runs when their holder died. @default resume */
   readonly recovery?: Recovery;
-  /** Its runs are cancelled by its code, which may clean up. Default false: a run without a holder is cancelled at once. */
+  /** Its runs are cancelled by its code, which may clean up. @default false: a run without a holder is cancelled at once */
   readonly cleansUp?: boolean;
   /**
    * Works on a run until a settling commit releases its claim. Rejects with ClaimLost when another node holds the run now. Any other

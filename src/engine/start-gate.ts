@@ -46,7 +46,7 @@ export class StartGate {
   }
 
   /** Its key belonged to another run. */
-  existed(runId: string, program: string): void {
-    this.#options.bus.emit("run.deduplicated", { runId, program });
+  existed(runId: string, program: string, key: string): void {
+    this.#options.bus.emit("run.deduplicated", { runId, program, key });
   }
 }

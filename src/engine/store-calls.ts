@@ -8,7 +8,9 @@ import { isEnded } from "../kernel/run/run-state.js";
 import { sleep } from "../kernel/world.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
+import type { KeepValue, KeptQuery, KeptValue } from "../store/contract/kept/kept.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
 import type { NodeParts } from "./node-parts.js";
 
@@ -19,6 +21,8 @@ const LONGEST_HOLD_MS = 2_000;
 
 export interface StoreCallsOptions extends Pick<NodeParts, "store" | "world" | "bus"> {
   readonly run: ClaimedRun;
+  /** The node's env. */
+  readonly env?: string;
 }
 
 /** How a run ended. */
@@ -32,10 +36,12 @@ export abstract class StoreCalls {
   readonly world: NodeParts["world"];
   readonly bus: NodeParts["bus"];
   protected readonly store: NodeParts["store"];
+  protected readonly env: string;
   /** The claim is lost: nothing more can be written. */
   readonly lost = new LazyAbort();
 
-  constructor({ run, store, world, bus }: StoreCallsOptions) {
+  constructor({ run, store, world, bus, env = "default" }: StoreCallsOptions) {
+    this.env = env;
     this.run = run;
     this.store = store;
     this.world = world;
@@ -96,6 +102,34 @@ export abstract class StoreCalls {
   /** Cancels tasks of this run. Returns how many are still running and were asked to stop. */
   cancelTasks(reason: string): Promise<number> {
     return this.held("cancelTasks", () => this.store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
+  }
+
+  /** A kept value of the run's env; null: there is none. */
+  keptValue(space: string, key: string): Promise<KeptValue | null> {
+    return this.held("kept.get", () => this.store.kept.get(this.env, space, key));
+  }
+
+  keptValues(space: string, page: Pick<KeptQuery, "after" | "limit">): Promise<readonly KeptValue[]> {
+    return this.held("kept.list", () => this.store.kept.list({ env: this.env, space, ...page }));
+  }
+
+  /** With the transaction of a commit: its fence covers them. */
+  async keep(values: readonly Omit<KeepValue, "env">[], tx: Transaction): Promise<void> {
+    const { env } = this;
+    await this.store.kept.put(
+      values.map((value) => ({ env, ...value })),
+      { tx },
+    );
+  }
+
+  /** At once, while the claim is held. Not repeated. */
+  async keepUnderClaim(values: readonly Omit<KeepValue, "env">[]): Promise<void> {
+    const { env, run } = this;
+    const under = { runId: run.runId, epoch: run.epoch, token: run.token };
+    await this.store.kept.put(
+      values.map((value) => ({ env, ...value })),
+      { under },
+    );
   }
 
   /** Whether a cancel or a pause is in the inbox. */

@@ -3,12 +3,13 @@
 import { type Duration, toMs } from "./duration.js";
 import { InvalidInput } from "./error.js";
 
+/** Stops triggers from starting runs of a program that keeps failing. */
 export interface CircuitBreaker {
   /** Failures in a row before the breaker opens. */
   readonly threshold: number;
   /** How long after the last failure one run may probe. */
   readonly halfOpenAfter: Duration;
-  /** When it opens, also cancel the program's running runs. Default: false. */
+  /** When it opens, also cancel the program's running runs. @default false */
   readonly cancelRunning?: boolean;
 }
 

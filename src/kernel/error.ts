@@ -1,5 +1,6 @@
 // The base of every error Holdfast throws: a stable code, a plain sentence, the next action.
 
+/** The base of every error that Holdfast throws: a stable code, a plain sentence and the next action. */
 export abstract class HoldfastError extends Error {
   /** Stable across releases: match on this, not on the message. */
   abstract readonly code: string;
@@ -24,12 +25,17 @@ export abstract class HoldfastError extends Error {
   }
 }
 
+/** An error as plain data, without passwords. */
 export interface ErrorJson {
+  /** The name of its class. */
   readonly name: string;
+  /** Its stable code. */
   readonly code: string;
+  /** Its message. */
   readonly message: string;
   /** The message after its first sentence: what follows from it and what to do. Null: the message is one sentence. */
   readonly next: string | null;
+  /** The error behind it. */
   readonly cause?: { readonly name: string; readonly code: string | null; readonly message: string };
 }
 
@@ -58,8 +64,11 @@ export class InvalidInput extends HoldfastError {
 /** A limit of size, length or depth was exceeded; nothing was written. */
 export class LimitExceeded extends HoldfastError {
   readonly code = "LIMIT_EXCEEDED";
+  /** The argument or field that is too large. */
   readonly path: string;
+  /** The limit. */
   readonly limit: number;
+  /** What it was. */
   readonly actual: number;
 
   constructor(path: string, what: string, limit: number, actual: number) {

@@ -1,12 +1,13 @@
 // A lane: while one flush is in flight, new items gather; when it returns, all of them leave as one batch. No timer,
 // and no added latency when idle.
 
+import { buggify } from "./buggify.js";
 import { type BatchLimits, fitting } from "./chunk.js";
 import type { World } from "./world.js";
 
 interface SendOptions {
   readonly world: World;
-  /** How many batches may be in flight at once, all but one of them full. Default 1, which keeps answers in order. */
+  /** How many batches may be in flight at once, all but one of them full. @default 1, which keeps answers in order */
   readonly inFlight?: number;
 }
 
@@ -54,6 +55,7 @@ export function gather<Item, Answer>(
   async function sendSoon(): Promise<void> {
     turning = true;
     await world.turn();
+    if (buggify(world, "lane.late")) await world.turn();
     turning = false;
     if (onTheirWay === 0 && waiting.length > 0) void send();
   }

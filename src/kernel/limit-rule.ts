@@ -6,16 +6,21 @@ import { hasKey, parsePath, readKey, type ScalarPath } from "./input-path.js";
 import { limitKey } from "./name.js";
 import type { LimitKind, NewLimit, Overflow } from "./run/new-run.js";
 
+/** A limit for each value of a path into the input, such as one per customer. */
 export interface KeyedLimit<Path extends string = string> {
   /** A path into the input: each value has its own limit. */
   readonly key: Path;
+  /** How many runs may be at work at once. */
   readonly limit: number;
 }
 
+/** How many runs may start in a period. */
 export interface RateLimit<Path extends string = string> {
-  /** A path into the input. Default: all runs of the queue. */
+  /** A path into the input. @default all runs of the queue */
   readonly key?: Path;
+  /** How many runs may start. */
   readonly limit: number;
+  /** The length of the period. */
   readonly per: Duration;
 }
 
@@ -29,18 +34,21 @@ export interface FlowOptions<In> {
   readonly serial?: ScalarPath<In>;
 }
 
+/** A limit as it is stored with a program. */
 export interface LimitRule {
+  /** What it limits: runs at work, starts in a period, or one at a time in order. */
   readonly kind: LimitKind;
   /** null: all runs of the queue. */
   readonly path: readonly string[] | null;
+  /** How many. */
   readonly max: number;
   /** Set for a rate. */
   readonly perMs: number | null;
-  /** The runs that share the limit. Default: those of the queue. */
+  /** The runs that share the limit. @default those of the queue */
   readonly scope?: string;
-  /** Inputs without a value at the path share one key. Default: they are rejected. */
+  /** Inputs without a value at the path share one key. @default they are rejected */
   readonly pathOptional?: boolean;
-  /** Only for slots. Default: runs without a free slot wait. */
+  /** Only for slots. @default runs without a free slot wait */
   readonly overflow?: Overflow;
 }
 

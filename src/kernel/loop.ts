@@ -14,7 +14,7 @@ const DEFAULT_PAUSE_MS = 1_000;
 export interface Pause {
   /** Until the next round, unless it is woken earlier. Infinity: until it is woken. */
   readonly ms: number;
-  /** No wake makes it shorter than this. Default 0. */
+  /** No wake makes it shorter than this. @default 0 */
   readonly atLeastMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface LoopOptions {
   readonly round: (start: RoundStart) => Promise<MaybePause>;
   /** Reports what ended a round or broke a pause; `failures` counts the rounds in a row. */
   readonly onError: (error: unknown, failures: number) => MaybePause;
-  /** The pause after a round or an error that returns none. Default 1 s. */
+  /** The pause after a round or an error that returns none. @default 1 s */
   readonly pauseMs?: () => number;
 }
 

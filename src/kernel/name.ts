@@ -66,6 +66,8 @@ export const versionName = nameCheck("version", TEXT);
 export const attributeName = nameCheck("attribute name", WORD);
 export const attributeText = nameCheck("value of an attribute", TEXT);
 export const codecName = nameCheck("codec name", SLUG);
+/** Part of the name of its steps, which have 200 characters. */
+export const outputKey = nameCheck("output key", { ...TEXT, max: 180 });
 export const dedupeKey = nameCheck("key", KEY);
 export const keyScope = nameCheck("scope", TEXT);
 export const limitKey = nameCheck("limit's key", KEY);

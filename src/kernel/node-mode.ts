@@ -8,15 +8,22 @@ import { programName } from "./name.js";
  * running work continues.
  */
 export const NODE_MODES = ["full", "trigger_only", "disabled"] as const;
+/**
+ * What a node does with its programs. `full`: starts and executes runs. `trigger_only`: starts them. `disabled`:
+ * neither.
+ */
 export type NodeMode = (typeof NODE_MODES)[number];
 
 /** A draining node claims nothing and releases what it holds. `stay`: it stays up; `exit`: it stops. */
 export type Drain = "stay" | "exit";
 
+/** The mode of a node and of its programs, as it is stored. */
 export interface ModeState {
+  /** The mode of the node. */
   readonly mode: NodeMode;
   /** By program name. */
   readonly overrides: Readonly<Record<string, NodeMode>>;
+  /** Whether the node empties itself; null: it does not. */
   readonly drain: Drain | null;
 }
 

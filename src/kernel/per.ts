@@ -7,7 +7,7 @@ import { InvalidInput } from "./error.js";
 /** `env`: one run, whichever stack is first. `stack`: one run in each stack. */
 export type Per = "env" | "stack";
 
-/** Default: env. */
+/** @default env */
 export function perOf(per: Per | undefined, path = "per"): Per {
   if (per === undefined) return "env";
   if (per === "env" || per === "stack") return per;

@@ -1,11 +1,17 @@
 // The only access to time, randomness, timers and ids. Nothing else in src touches them, so the whole library runs in a
 // simulator. The real implementation is in system-world.ts.
 
+import type { Bendable } from "./buggify.js";
+
 /** One call of user code with effects outside: an attempt of a step, of a graph's node, of a task. */
 export interface UserCall {
+  /** The id of the run. */
   readonly runId: string;
+  /** What is called, such as `step`. */
   readonly kind: string;
+  /** The name of the call. */
   readonly name: string;
+  /** What the function gets. */
   readonly info: {
     readonly idempotencyKey: string;
     readonly fence: bigint;
@@ -14,7 +20,7 @@ export interface UserCall {
   };
 }
 
-export interface World {
+export interface World extends Bendable {
   /** Milliseconds on this process's wall clock. For people to read; nothing is decided by it. */
   wallNow(): number;
   /** Milliseconds on a clock that never jumps. A node measures its own leases with it. */
@@ -33,6 +39,8 @@ export interface World {
   faultPoint(name: string): void | Promise<void>;
   /** Makes a call of user code. A test may watch or replace it. Absent: the call is made directly. */
   perform?<T>(call: UserCall, work: () => T): T;
+  /** How this process fares since the last call. Absent: there is no process to measure. */
+  fares?(): { readonly loopP99Ms: number; readonly rssBytes: number };
   /** A run is about to park on these calls; an id is read by `readCallId`. For tests. */
   parks?(runId: string, calls: Iterable<{ readonly id: string }>): void;
 }

@@ -5,7 +5,9 @@ import { HoldfastError } from "../kernel/error.js";
 /** Another owner holds the key now, or it was freed. Nothing of the rejected call was stored. */
 export class LeaseLost extends HoldfastError {
   readonly code = "LEASE_LOST";
+  /** The key of the lease. */
   readonly key: string;
+  /** The epoch under which it was held. */
   readonly epoch: number;
 
   constructor(lease: { readonly key: string; readonly epoch: number }, options?: { cause?: unknown }) {
@@ -22,6 +24,7 @@ export class LeaseLost extends HoldfastError {
 /** The call is no longer valid for this lease: it has ended, or is already being held. */
 export class LeaseMisused extends HoldfastError {
   readonly code = "LEASE_MISUSED";
+  /** The key of the lease. */
   readonly key: string;
 
   constructor(key: string, problem: string) {
@@ -48,7 +51,9 @@ export type ResignReason = "resigned" | "doubt" | "lost";
 /** The abort reason of a term's `signal`. */
 export class LeadershipEnded extends HoldfastError {
   readonly code = "LEADERSHIP_ENDED";
+  /** The key of the leadership. */
   readonly key: string;
+  /** Why it ended. */
   readonly reason: ResignReason;
 
   constructor(key: string, reason: ResignReason) {

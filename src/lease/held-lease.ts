@@ -19,14 +19,19 @@ import type { Granted, WorkClaims } from "./work-claims.js";
  * distinguishes two holders whose epochs are equal because the database lost a commit in a failover.
  */
 export interface Fence {
+  /** Rises with each grant of the key. */
   readonly epoch: bigint;
+  /** Random, of this grant only. */
   readonly token: string;
 }
 
 /** What the function passed to `hold` receives. */
 export interface HoldScope {
+  /** The key of the lease. */
   readonly key: string;
+  /** 1 for a new key; one more after each steal or failure. */
   readonly attempt: number;
+  /** Pass it to outside systems, which then refuse an older holder. */
   readonly fence: Fence;
   /** Aborts when the lease is proven to be lost; its reason is the `LeaseLost`. */
   readonly signal: AbortSignal;
@@ -50,14 +55,21 @@ export interface HeldLeaseParts {
 
 type End = "complete" | "fail" | "release";
 
+/** A lease that this process holds: renew it by `hold`, end it by `complete`, `fail` or `release`. */
 export class HeldLease implements AsyncDisposable {
+  /** Distinguishes it from a `BusyLease`. */
   readonly ok = true;
+  /** The key of the lease. */
   readonly key: string;
+  /** Who holds it. */
   readonly owner: string;
+  /** Rises with each grant of the key. */
   readonly epoch: number;
+  /** Random, of this grant only. */
   readonly token: string;
   /** 1 for a new key or after an orderly end; one more after each steal or failure. */
   readonly attempt: number;
+  /** Epoch and token, for outside systems. */
   readonly fence: Fence;
   readonly #parts: HeldLeaseParts;
   readonly #abort = new AbortController();
@@ -83,6 +95,7 @@ export class HeldLease implements AsyncDisposable {
     return this.#abort.signal;
   }
 
+  /** True while no renewal was accepted for the duration of the lease: begin nothing new. */
   inDoubt(): boolean {
     const { world, leaseMs } = this.#parts;
     return world.monotonicNow() - this.#confirmedAt >= leaseMs;

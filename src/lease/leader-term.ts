@@ -8,6 +8,7 @@ import { keepRenewed } from "./renewer.js";
 
 /** One period of leadership, from the election to its end. */
 export interface Term {
+  /** The key of the leadership. */
   readonly key: string;
   /** For outside systems: `epoch` rises with every new leader. */
   readonly fence: Fence;

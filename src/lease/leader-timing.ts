@@ -4,10 +4,11 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { readRenewEvery } from "./leases.js";
 
+/** How long a leadership lasts without renewal, and how often it is renewed and asked for. */
 export interface LeaderTiming {
-  /** How long a leadership survives its leader's death. Default 30 s. */
+  /** How long a leadership survives its leader's death. @default 30 s */
   readonly lease?: Duration;
-  /** How often it is renewed; less than `lease`. Default: a third of it. */
+  /** How often it is renewed; less than `lease`. @default a third of it */
   readonly renew?: Duration;
 }
 

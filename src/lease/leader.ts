@@ -13,6 +13,7 @@ import { Office, type Term } from "./leader-term.js";
 import { type LeaderTimes, type LeaderTiming, leaderTiming } from "./leader-timing.js";
 import { createLeases, type Leases, type LeasesOptions } from "./leases.js";
 
+/** Options of `createLeader`. */
 export type LeaderOptions = LeasesOptions &
   LeaderTiming & {
     /** What is led: of all processes that campaign for this name, one leads. */
@@ -24,6 +25,7 @@ export type LeaderOptions = LeasesOptions &
     readonly onError?: (error: unknown) => void;
   };
 
+/** A candidate for a leadership: one of all processes with this key leads at a time. */
 export interface Leader extends AsyncDisposable {
   /** Starts to campaign. */
   start(): void;
@@ -39,6 +41,26 @@ export interface Leader extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/**
+ * Takes part in a leader election after `start()`. `onElected` is called when this process leads, `onResigned` before it no
+ * longer does.
+ *
+ * @example
+ * ```ts
+ * const candidate = (owner: string) =>
+ *   createLeader({
+ *     store,
+ *     owner,
+ *     key: "exports",
+ *     lease: "3s",
+ *     renew: "1s",
+ *     onElected: ({ fence, signal }) => {
+ *       console.log(`${owner} leads, epoch ${fence.epoch}`);
+ *       signal.addEventListener("abort", () => console.log(`${owner} stops its work: ${signal.reason.reason}`));
+ *     },
+ *   });
+ * ```
+ */
 export function createLeader(options: LeaderOptions): Leader {
   const timing = leaderTiming(options);
   return new Campaign(options, createLeases(options), timing);

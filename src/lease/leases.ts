@@ -14,10 +14,13 @@ import { ReportedClaims } from "./reported-claims.js";
 import { storeClaims } from "./store-claims.js";
 import type { LeaseInfo, Refused, WorkClaims } from "./work-claims.js";
 
+/** Options of `createLeases`, wherever the leases are kept. */
 interface CommonOptions {
   /** Who acquires: best the identity of this node. Shown in events and to callers that find the key busy. */
   readonly owner: string;
+  /** Clock, timers and chance; for tests. */
   readonly world?: World;
+  /** Where events of its leases are emitted. @default nowhere */
   readonly bus?: Telemetry<LeaseEvents>;
 }
 
@@ -26,33 +29,56 @@ export type LeasesOptions =
   | (CommonOptions & { readonly store: Pick<Store, "leases">; readonly env?: string; readonly claims?: never })
   | (CommonOptions & { readonly claims: WorkClaims; readonly store?: never; readonly env?: never });
 
+/** Options of `acquire`. */
 export interface AcquireOptions {
   /** How long it is held without a renewal. */
   readonly for: Duration;
-  /** How often `hold` renews; less than `for`. Default: a third of it. */
+  /** How often `hold` renews; less than `for`. @default a third of it */
   readonly renewEvery?: Duration;
 }
 
 /** Another owner holds it. Disposable like the lease, so that `await using` takes either. */
 export interface BusyLease extends AsyncDisposable {
+  /** Distinguishes it from a `HeldLease`. */
   readonly ok: false;
+  /** Always `busy`. */
   readonly reason: "busy";
   /** Null when the adapter does not know. */
   readonly owner: string | null;
+  /** The remaining time of the holder's lease; null when the adapter does not know. */
   readonly leftMs: number | null;
 }
 
+/** Acquires and looks at named leases. */
 export interface Leases {
+  /** Acquires the lease of this key, or returns who holds it. It never waits. */
   acquire(key: string, options: AcquireOptions): Promise<HeldLease | BusyLease>;
   /** Null when it was never acquired. */
   get(key: string): Promise<LeaseInfo | null>;
-  /** Frees expired leases, oldest first, and returns their keys. Acquiring does not need it. Default 100. */
+  /** Frees expired leases, oldest first, and returns their keys. Acquiring does not need it. @default 100 */
   reclaimExpired(options?: { readonly limit?: number }): Promise<readonly string[]>;
 }
 
 /** Below this, a round trip takes longer than the lease. */
 const SHORTEST_LEASE_MS = 10;
 
+/**
+ * Creates named leases over a store or an adapter of your own: for work that one process at a time should do.
+ *
+ * @example
+ * ```ts
+ * const leases = createLeases({ store, owner: "node-1" });
+ * const lease = await leases.acquire("nightly-export", { for: "60s" });
+ * if (lease.ok) {
+ *   await lease.hold(async ({ signal, fence }) => {
+ *     // `signal` aborts when the lease is lost; `fence.epoch` only ever rises: pass it to outside systems.
+ *     console.log(`exporting under epoch ${fence.epoch}, aborted: ${signal.aborted}`);
+ *   });
+ * } else {
+ *   console.log(`${lease.owner} holds it for another ${lease.leftMs} ms`);
+ * }
+ * ```
+ */
 export function createLeases(options: LeasesOptions): Leases {
   const { bus, world = systemWorld() } = options;
   const owner = nodeName(options.owner, "owner");

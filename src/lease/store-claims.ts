@@ -7,13 +7,15 @@ import type { World } from "../kernel/world.js";
 import type { LeaseFence, LeaseStore } from "../store/contract/lease/leases.js";
 import type { ClaimAnswer, Grant, WorkClaims } from "./work-claims.js";
 
+/** Options of `storeClaims`. */
 export interface StoreClaimsOptions {
-  /** Default "default". */
+  /** The env of the leases. @default `default` */
   readonly env?: string;
+  /** Clock, timers and chance; for tests. */
   readonly world?: World;
 }
 
-/** All calls, including the optional ones. */
+/** Work claims over the leases of a store: all calls, including the optional ones. */
 export function storeClaims(leases: LeaseStore, options: StoreClaimsOptions = {}): Required<WorkClaims> {
   const env = envName(options.env ?? "default", "env");
   const world = options.world ?? systemWorld();

@@ -373,9 +373,14 @@ export function timerGroup(env: string, stack: string | null, machine: string): 
 
 /** `after 30m in pending`. */
 export function shownBranch({ path, delay }: AfterBranch): string {
-  const ms = Number(delay);
-  const shown = Number.isNaN(ms) ? delay : formatDuration(ms);
+  const shown = shownDelay(delay);
   return path === "" ? `after ${shown}` : `after ${shown} in ${path}`;
+}
+
+/** A delay that is computed has a name. */
+export function shownDelay(delay: string): string {
+  const ms = Number(delay);
+  return Number.isNaN(ms) ? delay : formatDuration(ms);
 }
 
 function without<T>(record: Readonly<Record<string, T>>, name: string): Readonly<Record<string, T>> {

@@ -4,6 +4,7 @@ import { HoldfastError } from "../kernel/error.js";
 import type { InstanceStatus } from "../store/contract/machine/machines.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
 
+/** No instance of the machine has this id. */
 export class InstanceUnknown extends HoldfastError {
   readonly code = "INSTANCE_UNKNOWN";
 
@@ -27,7 +28,9 @@ export class InstanceConflict extends HoldfastError {
 /** The instance is done or was stopped: it takes no events. */
 export class InstanceEnded extends HoldfastError {
   readonly code = "INSTANCE_ENDED";
+  /** How it ended. */
   readonly status: InstanceStatus;
+  /** The sequence of its end. */
   readonly seq: number;
 
   constructor(id: string, status: InstanceStatus, seq: number) {
@@ -40,6 +43,7 @@ export class InstanceEnded extends HoldfastError {
 /** Other writers were faster, repeatedly, or the instance is not at the sequence the caller has seen. */
 export class SequenceConflict extends HoldfastError {
   readonly code = "SEQUENCE_CONFLICT";
+  /** The sequence that the caller expected. */
   readonly expected: number;
   /** The current sequence number. */
   readonly actual: number;

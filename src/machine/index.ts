@@ -1,6 +1,6 @@
 // `holdfast/machine`: state machines with durable timers. Needs XState, version 5.
 
-export type { EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
+export type { EffectInfo, EffectOptions, InstanceId, MachineDefinition, Snapshot } from "./definition.js";
 export { InstanceNotDone } from "./effect-program.js";
 export {
   InstanceBusy,

@@ -5,7 +5,7 @@ import { InvalidInput } from "../kernel/error.js";
 import { omit } from "../kernel/omit.js";
 import type { InstanceStatus, TimerRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { AnyMachine } from "./definition.js";
+import type { AnyMachine, InstanceId } from "./definition.js";
 import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
@@ -15,13 +15,14 @@ import { checkEvent, senderOf, storeForLater } from "./store-event.js";
 import { waitForState, watchState } from "./watch-state.js";
 
 /** Options for starting an instance. */
-export interface InstanceOptions {
-  /** Default: a generated id. */
-  readonly id?: string;
+export interface InstanceOptions<Name extends string = string> {
+  /** The id of the instance. @default a generated one */
+  readonly id?: InstanceId<Name>;
   /** Your own transaction: the instance exists once you commit. */
   readonly tx?: Transaction;
 }
 
+/** Options of `send`. */
 export interface SendEventOptions {
   /** Fails with SequenceConflict when the instance is at another sequence. */
   readonly expectedSeq?: number;
@@ -31,8 +32,11 @@ export interface SendEventOptions {
   readonly by?: string;
 }
 
+/** Options of `send` for an event that is applied later. */
 export interface SendLaterOptions {
+  /** Accepted once: a second send with it changes nothing. */
   readonly key?: string;
+  /** Who sends it, for the history. */
   readonly by?: string;
   /** Your own transaction: the event is applied after you commit. */
   readonly tx?: Transaction;
@@ -42,32 +46,47 @@ export interface SendLaterOptions {
 
 /** `unhandled`: no transition takes the event in the current state. Nothing was written. */
 export interface Sent<Value> {
+  /** What happened to the event. */
   readonly outcome: "applied" | "unhandled" | "duplicate";
+  /** The sequence of the instance after it. */
   readonly seq: number;
+  /** The state value after it. */
   readonly value: Value;
+  /** The status of the instance after it. */
   readonly status: InstanceStatus;
 }
 
 /** The event is stored, and a node will apply it. */
 export interface Accepted {
+  /** Always `accepted`. */
   readonly outcome: "accepted";
 }
 
+/** The state of an instance. */
 export interface StateOf<Value, Context, Out> {
+  /** The state value, as XState has it. */
   readonly value: Value;
+  /** The context of the machine. */
   readonly context: Context;
+  /** Whether it is active, done, stopped or has failed. */
   readonly status: InstanceStatus;
   /** Undefined until the instance is done. */
   readonly output: Out | undefined;
+  /** The tags of the active states. */
   readonly tags: readonly string[];
   /** What ended it with the status `error`: its name and message. */
   readonly error: unknown;
+  /** The number of events that were applied. */
   readonly seq: number;
+  /** The version of the code that wrote it; null: none was given. */
   readonly version: string | null;
+  /** When it was started; ms since 1970 on the database's clock. */
   readonly createdAt: number;
+  /** When it changed last; ms since 1970 on the database's clock. */
   readonly updatedAt: number;
 }
 
+/** A pending or failed timer of an instance. */
 export interface InstanceTimer extends Pick<TimerRecord, "kind" | "dueAt" | "attempts" | "state" | "problem"> {
   /** `after 30m in pending`. */
   readonly name: string;
@@ -75,8 +94,10 @@ export interface InstanceTimer extends Pick<TimerRecord, "kind" | "dueAt" | "att
   readonly generation: number;
 }
 
-export class Instance<Ev extends MachineEvent, Value, Context, Out> {
-  readonly id: string;
+/** A handle on an instance of a machine: send events to it, read its state and history, wait, stop it. */
+export class Instance<Ev extends MachineEvent, Value, Context, Out, Name extends string = string> {
+  /** The id of the instance. */
+  readonly id: InstanceId<Name>;
   readonly #machine: AnyMachine;
   readonly #instances: Instances;
 
@@ -86,6 +107,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     this.#instances = instances;
   }
 
+  /** The id with env and machine, as tables and events have it. */
   get key(): string {
     return this.#instances.keyOf(this.#machine.name, this.id);
   }
@@ -140,6 +162,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return this.#machine.logic.matches(state.live, value);
   }
 
+  /** Whether an active state has this tag. */
   async hasTag(tag: string): Promise<boolean> {
     return (await this.state()).tags.includes(tag);
   }
@@ -194,6 +217,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return historyOf(await store.machines.events(this.key, { after, limit }), codecs, redacted);
   }
 
+  /** Its pending and failed timers. */
   async timers(): Promise<readonly InstanceTimer[]> {
     const timers = await this.#instances.store.machines.timers(this.key);
     return timers.map((timer) => omit(timer, "id", "instanceKey", "payload", "tryAt"));

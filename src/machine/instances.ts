@@ -291,8 +291,7 @@ export class Instances {
       }
     }
     if (kept.effects.length > 0) this.wakeups.wake("runs");
-    const delays = [...kept.timers.values(), ...kept.sent.values()].map(({ delayMs }) => delayMs);
-    if (delays.length > 0) this.wakeups.wake("timers", Math.min(...delays));
+    for (const { delayMs } of [...kept.timers.values(), ...kept.sent.values()]) this.wakeups.wake("timers", delayMs);
     for (const timer of kept.local) this.#arm(machine, state.id, timer);
   }
 

@@ -1,7 +1,9 @@
 // The interface between runtime and machine: pure steps from state to state, and the orders of each step. It is
 // independent of XState.
 
+/** An event of a machine. */
 export interface MachineEvent {
+  /** The name of the event. */
   readonly type: string;
 }
 

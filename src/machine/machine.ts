@@ -8,12 +8,21 @@ import { checkNames, type Names } from "../kernel/setting/option-names.js";
 import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
 import { actorsOf, type GivenActor } from "./actors.js";
-import type { About, Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
+import type {
+  About,
+  Effect,
+  EffectInfo,
+  EffectOptions,
+  InstanceId,
+  MachineDefinition,
+  Snapshot,
+} from "./definition.js";
+import { drawnChart } from "./drawn-chart.js";
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
 import { toMermaid } from "./mermaid.js";
 import { REDACT_ROOTS, type RedactRoot } from "./redact.js";
-import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
+import { type Definable, type DefinableNode, effectNames, refuseActors } from "./refuse-definition.js";
 import { nodesOf } from "./xstate/marked-machine.js";
 import type { Target } from "./xstate/read-orders.js";
 import type {
@@ -27,6 +36,7 @@ import type {
 } from "./xstate/xstate.js";
 import { xstateLogic } from "./xstate/xstate-logic.js";
 
+/** The function of an effect. The event it returns is sent to the instance, once. */
 export type EffectFunction<Context, Ev, Params> = (
   info: EffectInfo,
   about: About<Context, Ev, Params>,
@@ -44,6 +54,7 @@ type Given<Context, Ev, Params> =
   | EffectFunction<Context, Ev, Params>
   | (EffectOptions & { readonly run?: EffectFunction<Context, Ev, Params> });
 
+/** Options of `machine()`. */
 export interface MachineOptions<In, Ev, Value, Context, Action extends ParameterizedObject> {
   /** Implementations of named actions; an omitted one runs its own function. The event it returns is sent back. */
   readonly effects?: EffectsOf<Context, Ev, Action>;
@@ -61,30 +72,45 @@ export interface MachineOptions<In, Ev, Value, Context, Action extends Parameter
   /** Fields redacted in history, telemetry and command line: `["context.email", "event.card", "params.to"]`. */
   readonly redact?: readonly `${RedactRoot}.${string}`[];
   /**
-   * How many events may pass before the state is stored. More than 1 only for machines whose code is pure. Default 1.
+   * How many events may pass before the state is stored. More than 1 only for machines whose code is pure. @default 1
    */
   readonly snapshotEvery?: number;
-  /** Whether each send holds a lease on its instance. Default: optimistic. */
+  /** Whether each send holds a lease on its instance. @default optimistic */
   readonly locking?: "optimistic" | "lease";
-  /** `memory`: timers are lost with their process. Default: durable. */
+  /** `memory`: timers are lost with their process. @default durable */
   readonly timers?: "durable" | "memory";
   /**
    * From when a timer counts that a deployment adds to a state: `entry`, when the instance entered it (it may be due at once); `now`,
-   * when a node first looks at the instance. Default: entry.
+   * when a node first looks at the instance. @default entry
    */
   readonly addedTimers?: "entry" | "now";
-  /** The queue of its runs. Default: its name. */
+  /** The queue of its runs. @default its name */
   readonly queue?: string;
+  /** Checks the input of an instance, and types it. */
   readonly input?: Schema<In>;
   /** Triggers that start an instance. */
   readonly on?: readonly Trigger<In>[];
-  /** The id of an instance that a trigger starts. Default: the id of its run. */
+  /** The id of an instance that a trigger starts. @default the id of its run */
   readonly id?: (input: In) => string;
 }
 
+// Its types are inferred one by one: inferred as a whole, TypeScript would check effects before it knows their events.
+// `const` keeps the type of an event that an effect returns from widening to a string.
 /**
- * Its types are inferred one by one: inferred as a whole, TypeScript would check effects before it knows their events.
- * `const` keeps the type of an event that an effect returns from widening to a string.
+ * Makes a program of an XState machine: instances with durable timers, and actions that run as effects.
+ *
+ * @example
+ * ```ts
+ * export const orders = machine("order", definition, {
+ *   effects: {
+ *     sendReceipt: async ({ idempotencyKey }, { context, params }) => {
+ *       console.log(`receipt for ${params.cents} to ${context.email} (${idempotencyKey})`);
+ *       return { type: "MAILED" };
+ *     },
+ *   },
+ *   redact: ["input.email", "context.email"],
+ * });
+ * ```
  */
 export function machine<
   const Name extends string,
@@ -136,14 +162,15 @@ export function machine<
     redact: checkRedact(options.redact ?? []),
     idOf: options.id ?? null,
     toMermaid: (how) => toMermaid(logic.chart, how),
+    shape: () => drawnChart(logic.chart),
   };
   return made;
 }
 
 /** Another instance, as the target of XState's `sendTo`. */
-export function instance<Ev extends EventObject, In, Out, Value, Context>(
-  of: MachineDefinition<string, In, Out, Ev, Value, Context>,
-  id: string,
+export function instance<Name extends string, Ev extends EventObject, In, Out, Value, Context>(
+  of: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+  id: InstanceId<NoInfer<Name>>,
   // biome-ignore lint/suspicious/noExplicitAny: its snapshot is never read
 ): ActorRef<any, Ev>;
 export function instance(of: { readonly name: string }, id: string): unknown {
@@ -182,12 +209,14 @@ function effectOf(name: string, given: GivenEffect | undefined, definition: AnyS
     policy: retryPolicy(options.retry, `effects.${name}.retry`),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout as Duration, `effects.${name}.timeout`),
     finishOnAbort: options.finishOnAbort ?? false,
-    run: options.run ?? ordinary(name, definition.implementations.actions[name]),
+    run: options.run ?? ordinary(name, definition),
   };
 }
 
 /** Calls an action as XState does. There is no actor it could talk to. */
-function ordinary(name: string, action: unknown): Effect["run"] {
+function ordinary(name: string, { id, implementations }: AnyStateMachine): Effect["run"] {
+  const action: unknown = implementations.actions[name];
+  refuseActors(id, name, action);
   if (typeof action !== "function")
     throw new InvalidInput(`effects.${name}`, "has no function, neither here nor in the machine");
   return (_, { context, event, params }) => action({ context, event }, params);

@@ -1,6 +1,7 @@
 // One instance's incoming events in this process: events that arrive while an append is in flight form the next append,
 // in order.
 
+import { buggify } from "../kernel/buggify.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AppendAnswer, MachineStore } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
@@ -64,7 +65,8 @@ export class Mailbox {
     this.#running = true;
     await this.#parts.world.turn();
     while (this.#waiting.length > 0) {
-      const items = this.#waiting.splice(0, MOST_EVENTS);
+      const most = buggify(this.#parts.world, "machine.one-event") ? 1 : MOST_EVENTS;
+      const items = this.#waiting.splice(0, most);
       try {
         await this.#parts.alone(async () => {
           await this.#deliver(items);
@@ -86,7 +88,7 @@ export class Mailbox {
     let conflicts = 0;
     let busyMs = BUSY_PAUSE_MS;
     while (items.length > 0) {
-      const guess = fresh ? undefined : cache.get(key);
+      const guess = fresh || buggify(world, "machine.cold") ? undefined : cache.get(key);
       const state = guess ?? (await this.#parts.load());
       const steps = new Steps(machine, place, state);
       const outcomes = items.map(({ incoming }) => steps.apply(incoming));

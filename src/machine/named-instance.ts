@@ -11,13 +11,17 @@ import type { MachineEvent } from "./logic.js";
 import { redact } from "./redact.js";
 import { checkEvent, senderOf, storeForLater } from "./store-event.js";
 
+/** The state of an instance, read without the code of its machine. */
 export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
+  /** Its state value, as XState has it. */
   readonly value: unknown;
   /** Marked fields are redacted. */
   readonly context: unknown;
 }
 
+/** A handle on an instance whose machine is known by name only: a node applies what is sent. */
 export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
+  /** The id of the instance. */
   readonly id: string;
   readonly #machine: string;
   readonly #instances: Instances;
@@ -28,6 +32,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     this.#instances = instances;
   }
 
+  /** Stores the event; a node applies it. */
   async send(event: Ev, options: SendLaterOptions = {}): Promise<Accepted> {
     const { tx, delay } = options;
     checkEvent(event);
@@ -46,6 +51,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     return { ...record, value: JSON.parse(record.value) as unknown, context: redact(state.context, "context", paths) };
   }
 
+  /** Its events in order, with marked fields redacted. */
   async history(options: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly HistoryEntry[]> {
     const { key, redact: paths } = await this.#loaded();
     const { after = 0, limit = 1000 } = options;
@@ -53,6 +59,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     return historyOf(await store.machines.events(key, { after, limit }), codecs, paths);
   }
 
+  /** Its pending and failed timers. */
   async timers(): Promise<readonly InstanceTimer[]> {
     const { key } = await this.#loaded();
     const timers = await this.#instances.store.machines.timers(key);

@@ -135,12 +135,30 @@ function refuseEnqueued(inspected: Inspected, text: string, where: string): void
     expectNamed(inspected, name!, where);
 }
 
-/** By the text of the function: `({ spawn }) => …`, or `args.spawn(…)`. */
 function spawns(made: unknown): boolean {
-  if (typeof made !== "function") return false;
+  return usedBy(made, ["spawn"]) !== null || (typeof made === "function" && /\.spawn\s*\(/.test(String(made)));
+}
+
+/** An action of the machine's own that runs as an effect, in any process: there is no actor that it could reach. */
+export function refuseActors(machine: string, name: string, action: unknown): void {
+  const used = usedBy(action, ["self", "system"]);
+  if (used !== null) throw new ActionRefused(machine, `has an action ${JSON.stringify(name)} that uses \`${used}\``);
+}
+
+/** Which of these a function takes from its argument, by its text: `({ spawn }) => …`, or `args.spawn(…)`; null: none of them. */
+function usedBy(made: unknown, names: readonly string[]): string | null {
+  if (typeof made !== "function") return null;
   const text = String(made);
-  const parameters = /^(?:async\s+)?(?:function\b[^(]*)?\(?\s*\{([^}]*)\}/.exec(text)?.[1] ?? "";
-  return /(?:^|,)\s*spawn\b/.test(parameters) || /\.spawn\s*\(/.test(text);
+  const head = /^(?:async\s+)?(?:function\b[^(]*|[\w$]+\s*(?=\())?\(?\s*(?:\{([^}]*)\}|([\w$]+))/.exec(text);
+  const [, taken = "", whole] = head ?? [];
+  const isUsed = (name: string) =>
+    new RegExp(`(?:^|,)\\s*${name}\\b`).test(taken) ||
+    (whole !== undefined && new RegExp(`(?<![\\w$.])${escaped(whole)}\\s*\\??\\.\\s*${name}\\b`).test(text));
+  return names.find(isUsed) ?? null;
+}
+
+function escaped(name: string): string {
+  return name.replaceAll("$", "\\$");
 }
 
 function isBuiltIn(action: unknown): action is BuiltIn {

@@ -6,7 +6,7 @@ import { type Backfill, type BackfillOptions, startBackfill } from "../client/ba
 import { DeadLetters } from "../client/dead-letters.js";
 import { type Definitions, definitionsIn } from "../client/definitions.js";
 import { type FoundRuns, foundRuns } from "../client/found-runs.js";
-import { GraphRuns } from "../client/graph-runs.js";
+import { GraphRuns } from "../client/graph/graph-runs.js";
 import { type LeaseList, leasesIn } from "../client/leases.js";
 import { type Instances, instancesOf } from "../client/machines.js";
 import { type Nodes, nodesOf } from "../client/nodes.js";
@@ -29,55 +29,66 @@ import type { Settings } from "../kernel/setting/setting-options.js";
 import { loggerOf } from "../kernel/stderr-logger.js";
 import { systemWorld } from "../kernel/system-world.js";
 import { sleep, type World } from "../kernel/world.js";
-import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { type InstanceId, isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance, type InstanceOptions } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import { Parts, type ProgramEnvironment } from "../program/environment.js";
+import { factsOf } from "../program/program-facts.js";
 import { servicesMaker } from "../program/run-services.js";
-import { isServedIn, type Startable } from "../program/startable.js";
+import { isServedIn } from "../program/startable.js";
+import type { ProgramFacts } from "../store/contract/node/programs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
-import type { Tracing } from "../telemetry/tracing.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
-import { Scheduler, type SchedulerOptions } from "../trigger/scheduler.js";
+import type { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { expectNamedOnce, servedCheck } from "./check-programs.js";
 import { deriveBuild } from "./derive-build.js";
-import { type DynamicOptions, DynamicPrograms } from "./dynamic-programs.js";
+import { DynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import type { NodeEvents } from "./node-events.js";
 import { type FoundNodeOptions, type NodeOptions, readNodeOptions, withEnvironment } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { runWrites } from "./run-writes.js";
+import { schedulersOf } from "./schedulers.js";
 import { sharedParts } from "./shared-parts.js";
-import { tracedClaims, tracedWorld } from "./trace-claims.js";
-import { type Around, workGuard } from "./work-guard.js";
+import { aroundClaims, tracedWorld } from "./trace-claims.js";
+import { workGuard } from "./work-guard.js";
 
 /** A node that is stopped while it starts finishes its start first, within this time. */
 const LONGEST_START_MS = 5_000;
 
+/** A process that starts and executes runs, and hands them back when it stops. `createNode` makes it. */
 export class Node implements AsyncDisposable {
+  /** Who it is, across restarts. */
   readonly identity: string;
+  /** Its name for people. @default its identity */
   readonly name: string;
+  /** The environment of its runs. */
   readonly env: string;
+  /** The cluster within the env; null: none. */
   readonly stack: string | null;
   /** The option of that name, or a hash of the code of its programs. */
   readonly build: string;
   /** Fresh at every start. */
   readonly incarnation: string;
+  /** What is unusual about its options, in sentences. */
   readonly warnings: readonly string[];
   /** Finds runs of the env: by key, program, state, attributes, node, parent. */
   readonly runs: FoundRuns;
+  /** Approvals that runs of the env ask for. */
   readonly approvals: Approvals;
+  /** Named leases of the env. */
   readonly leases: LeaseList;
   /** Runs that gave up. */
   readonly dead: DeadLetters;
+  /** Pauses, resumes and lists queues. */
   readonly queues: Queues;
   /** The mode of this node, which can change while it runs. */
   readonly mode: ModeControl;
@@ -142,7 +153,12 @@ export class Node implements AsyncDisposable {
     this.#instances = new ReachedInstances(parts);
     this.instances = instancesOf(this.#instances);
     const environment = this.#environment(options, parts, served);
-    const programsOf = (definition: AnyDefinition) => servedBy(definition, environment, modes);
+    const facts = new Map<string, ProgramFacts>();
+    const programsOf = (definition: AnyDefinition) => {
+      const served = servedBy(definition, environment, modes);
+      for (const one of factsOf(definition, served)) facts.set(one.name, one);
+      return served;
+    };
     const here = programs.filter((program) => isServedIn(stack, program));
     const newScheduler = schedulersOf({ ...parts, gate, runs: this.#runs });
     this.#scheduler = newScheduler(here);
@@ -150,10 +166,12 @@ export class Node implements AsyncDisposable {
     const engine = new Engine({
       ...parts,
       programs: here.flatMap(programsOf),
+      facts: () => [...facts.values()],
       subscriptions: subscriptionsOf(here, parts),
       routing: read.routing,
       mode: read.mode,
       takeDeferred: read.takeDeferred,
+      timers: this.#timers,
       ...aroundClaims(claims ? workGuard({ ...parts, claims }) : undefined, tracing, env),
       ...this.#answers(store, world),
     });
@@ -185,7 +203,7 @@ export class Node implements AsyncDisposable {
     parts: NodeParts & ClientParts & { readonly bus: Telemetry<NodeEvents> },
     served: ServedCheck,
   ): ProgramEnvironment {
-    const { store, codecs, bus } = parts;
+    const { codecs, bus } = parts;
     const { historyWarning, historyLimit } = parts.settings;
     return {
       codecs,
@@ -195,7 +213,7 @@ export class Node implements AsyncDisposable {
         served.started(run);
         return run;
       },
-      writes: runWrites(store, this.#runs, new Emitter({ ...parts, telemetry: bus })),
+      writes: runWrites(parts, this.#runs, new Emitter({ ...parts, telemetry: bus })),
       historyWarning,
       historyLimit,
       servicesFor: servicesMaker(services, parts.world),
@@ -213,6 +231,7 @@ export class Node implements AsyncDisposable {
     return this.#engine.serves;
   }
 
+  /** Listens to an event of this node. Returns a function that ends it. */
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
   /** Called by createNode. */
@@ -224,10 +243,10 @@ export class Node implements AsyncDisposable {
   }
 
   /** For a machine: an instance, under your id or a new one. The same id and input again returns the existing instance. */
-  start<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    ...args: StartArguments<In, InstanceOptions>
-  ): Promise<Instance<Ev, Value, Context, Out>>;
+  start<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    ...args: StartArguments<In, InstanceOptions<NoInfer<Name>>>
+  ): Promise<Instance<Ev, Value, Context, Out, Name>>;
   start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     ...args: StartArguments<In>
@@ -279,13 +298,15 @@ export class Node implements AsyncDisposable {
     return emitted;
   }
 
-  instance<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    id: string,
-  ): Instance<Ev, Value, Context, Out> {
+  /** An instance of a machine, by its id. Nothing is read until it is used. */
+  instance<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    id: InstanceId<NoInfer<Name>>,
+  ): Instance<Ev, Value, Context, Out, Name> {
     return new Instance(machine, id, this.#instances);
   }
 
+  /** A handle on the run with this id. Nothing is read until it is used. */
   run<Out = unknown>(id: string): RunHandle<Out> {
     return this.#runs.run<Out>(id);
   }
@@ -315,6 +336,7 @@ export class Node implements AsyncDisposable {
     return { idle, worked };
   }
 
+  /** Stops claiming, lets steps end within the grace, hands the runs back. Calling it again waits for the same stop. */
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
     this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.stopListening());
@@ -326,14 +348,10 @@ export class Node implements AsyncDisposable {
     await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
   }
 
+  /** Stops the node: `await using node = await createNode(…)`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
-
-function aroundClaims(guard: Around | undefined, tracing: Tracing | undefined, env: string): { around?: Around } {
-  const around = tracing ? tracedClaims(tracing, env, guard) : guard;
-  return around ? { around } : {};
 }
 
 /** A mode for a definition also applies to its programs: for an actor, to all its expectations. */
@@ -343,21 +361,16 @@ function servedBy(definition: AnyDefinition, environment: ProgramEnvironment, mo
   return served;
 }
 
-interface SchedulerPlace extends Pick<SchedulerOptions, "world" | "bus" | "env" | "stack" | "lookEveryMs" | "modes"> {
-  readonly store: Store;
-  readonly runs: Runs;
-  readonly gate: StartGate;
-}
-
-/** Makes a scheduler for programs of the code, or for those that are loaded. */
-function schedulersOf({ store, runs, gate, ...place }: SchedulerPlace): DynamicOptions["newScheduler"] {
-  const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
-    return { ...runs.newRun(program, input, {}), ...gate.stamp(program.name) };
-  };
-  const stores = { store: store.schedules, breakers: store.breakers };
-  return (programs) => new Scheduler({ ...place, ...stores, programs, newRun });
-}
-
+/**
+ * Starts a node: a process that claims runs of its programs, executes them, and takes over the runs of nodes that died.
+ *
+ * @example
+ * ```ts
+ * const node = await createNode({ store, programs: [hello] });
+ * const run = await node.start(hello, "Ann", { key: "hello:ann" });
+ * console.log(await run.result());
+ * ```
+ */
 export async function createNode<const Executor extends string = "default">(
   options: NodeOptions<Executor>,
   world: World = systemWorld(),

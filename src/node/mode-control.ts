@@ -4,21 +4,29 @@ import { type ModeOptions, NodeUnknown, nameOf, type ProgramRef } from "../clien
 import type { NodeParts } from "../engine/node-parts.js";
 import type { Drain, ModeChange, ModeState, NodeMode } from "../kernel/node-mode.js";
 
+/** The mode of this node and of its programs. */
 export interface ModeStatus {
+  /** The mode of the node. */
   readonly nodeMode: NodeMode;
+  /** Modes of single programs, by name. */
   readonly overrides: Readonly<Record<string, NodeMode>>;
+  /** Whether the node empties itself; null: it does not. */
   readonly drain: Drain | null;
+  /** The identity of the node. */
   readonly nodeIdentity: string;
 }
 
 type Keep = Pick<ModeOptions, "keep">;
 
+/** Reads and changes the mode of this node while it runs. */
 export interface ModeControl {
   /** Of the whole node. What runs continues. Also ends a drain. */
   set(mode: NodeMode, options?: Keep): Promise<ModeStatus>;
   /** Of one program; it wins over the node's. */
   override(program: ProgramRef, mode: NodeMode, options?: Keep): Promise<ModeStatus>;
+  /** The program has the mode of the node again. */
   clearOverride(program: ProgramRef, options?: Keep): Promise<ModeStatus>;
+  /** All programs have the mode of the node again. */
   clearAllOverrides(options?: Keep): Promise<ModeStatus>;
   /** Claims nothing more, lets steps end, hands back what it holds, and stays up. */
   drain(): Promise<ModeStatus>;

@@ -12,9 +12,13 @@ import { reportedStore, type StoreEvents } from "../telemetry/store-calls.js";
 import type { ScheduleEvents, TriggerEvents } from "../trigger/trigger-events.js";
 import type { WorkClaimEvents } from "./work-guard.js";
 
+/** The node that emitted an event. */
 export interface NodeInfo {
+  /** Its identity, which outlives restarts. */
   readonly identity: string;
+  /** Its name for people. */
   readonly name: string;
+  /** Fresh at every start. */
   readonly incarnation: string;
 }
 
@@ -27,6 +31,7 @@ export interface NodeTelemetry extends Telemetry<AllEvents> {
 
 type NodeEventsOf<Events> = { readonly [Name in keyof Events]: Events[Name] & { readonly node: NodeInfo } };
 
+/** Every event that `node.on` can listen to, by name. */
 export type NodeEvents = NodeEventsOf<AllEvents & StoreEvents>;
 
 export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger: Logger | null): NodeTelemetry {
@@ -64,6 +69,7 @@ const LEVELS: Readonly<Partial<Record<keyof AllEvents, keyof Logger>>> = {
   "recovery.sweep": "warn",
   "run.broken": "error",
   "run.history_long": "warn",
+  "run.wait_lost": "warn",
   "run.unserved": "warn",
   "run.overflowed": "warn",
   "run.budget_exhausted": "warn",

@@ -30,22 +30,22 @@ import type { ClaimsOption } from "./work-guard.js";
 
 /** Which work a node takes, and with which executors. */
 export interface FlowOptions<Executor extends string = string> extends FlowSettings, RoutingOptions<Executor> {
-  /** Whether this node starts runs and works on them. A mode that is kept for its id wins. Default: HOLDFAST_MODE, else `full`. */
+  /** Whether this node starts runs and works on them. A mode that is kept for its id wins. @default HOLDFAST_MODE, else `full` */
   readonly mode?: NodeMode;
   /**
    * `false`: this node is the only one of its env and stack. It renews each claim at most once, and refuses to start next to
-   * another live node. Default: `true`.
+   * another live node. @default `true`
    */
   readonly claiming?: boolean;
-  /** An adapter that must grant a claim before the work on a run begins, see `WorkClaims`. Default: none. */
+  /** An adapter that must grant a claim before the work on a run begins, see `WorkClaims`. @default none */
   readonly claims?: ClaimsOption;
-  /** Other stacks, or `"all"`, whose deferred runs this node works on when no node of that stack does. Default: none. */
+  /** Other stacks, or `"all"`, whose deferred runs this node works on when no node of that stack does. @default none */
   readonly takeDeferred?: "all" | string | readonly string[];
-  /** How long a run that this node defers to others may wait before it is cancelled. `false`: for ever. Default: 1 day. */
+  /** How long a run that this node defers to others may wait before it is cancelled. `false`: for ever. @default 1 day */
   readonly deferredExpiry?: Duration | false;
-  /** Spans and measurements, for example `openTelemetry()` of `holdfast/otel`. Default: none. */
+  /** Spans and measurements, for example `openTelemetry()` of `holdfast/otel`. @default none */
   readonly tracing?: Tracing;
-  /** Whether this node takes its turn in counting figures over time; one node of an env does at a time. Default: true. */
+  /** Whether this node takes its turn in counting figures over time; one node of an env does at a time. @default true */
   readonly statistics?: boolean;
 }
 
@@ -53,49 +53,55 @@ export interface FlowOptions<Executor extends string = string> extends FlowSetti
 export interface RecoveryOptions extends RecoverySettings {
   /**
    * Which nodes of the env reclaim the runs of dead nodes. `"every"`: all of them. `"one"`: only the node that holds a lease.
-   * `"off"`: never this node. Default: `"every"`.
+   * `"off"`: never this node. @default `"every"`
    */
   readonly reclaim?: "every" | "one" | "off";
 }
 
 /** What definitions in the database may use, by name. With one of these, the node loads definitions and works on them. */
 export interface DefinitionOptions {
+  /** Strategies and functions that actors may name. */
   readonly strategies?: Strategies;
+  /** Functions that DAGs may name as tasks. */
   readonly tasks?: Tasks;
 }
 
+/** Options of `createNode`. */
 export interface NodeOptions<Executor extends string = string> {
   /** Where runs are stored: `postgres(…)` or `memoryStore()`. */
   readonly store: Store;
   /** The workflows, dags, graphs, actors and machines that this node starts and works on. */
   readonly programs: readonly (AnyDefinition | AnyActor)[];
-  /** The environment: nodes of one env see nothing of another in the same database. Default: HOLDFAST_ENV, else `default`. */
+  /** The environment: nodes of one env see nothing of another in the same database. @default HOLDFAST_ENV, else `default` */
   readonly env?: string;
-  /** The cluster within the env. Default: HOLDFAST_STACK, else none. */
+  /** The cluster within the env. @default HOLDFAST_STACK, else none */
   readonly stack?: string;
   /** Who this node is. */
   readonly identity?: IdentityOptions;
-  /** How many runs this node works on at the same time. Default: 10. */
+  /** How many runs this node works on at the same time. @default 10 */
   readonly concurrency?: number;
+  /** Which work the node takes, and with which executors. */
   readonly flow?: FlowOptions<Executor>;
   /** Leases, intervals and graces. */
   readonly timing?: TimingOptions;
+  /** When a run is reclaimed, dead or quarantined. */
   readonly recovery?: RecoveryOptions;
+  /** What programs stored as data may use. With one of these, the node loads them. */
   readonly definitions?: DefinitionOptions;
-  /** What programs find in `ctx.services`. A function is called each time a node begins to work on a run. Default: nothing. */
+  /** What programs find in `ctx.services`. A function is called each time a node begins to work on a run. @default nothing */
   readonly services?: Services | ((run: RunOfServices) => Services | Promise<Services>);
-  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. Default: `json`. */
+  /** How payloads are encoded: the first codec writes, all of them read. `json` is always readable. @default `json` */
   readonly codecs?: readonly Codec[];
   /**
-   * The signals on which this node stops and then ends the process. A second signal ends it at once. Default: SIGTERM and SIGINT,
-   * except a signal that the application itself handles. `true`: these two in any case. `false`: none.
+   * The signals on which this node stops and then ends the process. A second signal ends it at once. `true`: SIGTERM and SIGINT in
+   * any case. `false`: none. @default SIGTERM and SIGINT, except a signal that the application itself handles
    */
   readonly signals?: SignalOption;
-  /** Where the events of this node are emitted. Default: a bus of its own. */
+  /** Where the events of this node are emitted. @default a bus of its own */
   readonly bus?: Bus<NodeEvents>;
   /**
-   * Where the events of this node are logged. Default: warnings and errors on standard error, unless HOLDFAST_LOG is `off`. `false`:
-   * nowhere.
+   * Where the events of this node are logged. `false`: nowhere.
+   * @default warnings and errors on standard error, unless HOLDFAST_LOG is `off`
    */
   readonly logger?: Logger | false;
 }

@@ -1,4 +1,5 @@
-// What runs write outside their own journals, each in the transaction of a step: starts, events and search attributes.
+// What runs write outside their own journals, each in the transaction of a step: starts, events, search attributes
+// and keys of outputs.
 //
 // The mode of the node does not matter here, as for children: a run that works on this node may start others.
 
@@ -8,7 +9,11 @@ import type { RunWrites } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Emitter } from "../trigger/emitter.js";
 
-export function runWrites(store: Store, runs: Runs, emitter: Emitter): RunWrites {
+export function runWrites(
+  { store, env }: { readonly store: Store; readonly env: string },
+  runs: Runs,
+  emitter: Emitter,
+): RunWrites {
   return {
     start: async (program, input, options, tx) => {
       const [answer] = await store.runs.insert([runs.newRun(program, input, options)], { tx });
@@ -20,6 +25,10 @@ export function runWrites(store: Store, runs: Runs, emitter: Emitter): RunWrites
     setAttributes: async (runId, attributes, tx) => {
       const { outcome } = await store.runs.setAttributes({ runId, attributes }, { tx });
       if (outcome === "too many") throw new TooManyAttributes("attributes", MOST_ATTRIBUTES + 1);
+    },
+    takeOutput: async (call, tx) => {
+      const answer = await store.runs.takeOutput({ ...call, env }, { tx });
+      return answer.outcome === "taken" ? null : answer.runId;
     },
   };
 }

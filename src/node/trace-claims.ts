@@ -8,8 +8,18 @@ import type { World } from "../kernel/world.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { Around } from "./work-guard.js";
 
+/** What is done around the work on each claim: tracing, the guard, both or nothing. */
+export function aroundClaims(
+  guard: Around | undefined,
+  tracing: Tracing | undefined,
+  env: string,
+): { around?: Around } {
+  const around = tracing ? tracedClaims(tracing, env, guard) : guard;
+  return around ? { around } : {};
+}
+
 /** The innermost is the guard: a wait for a work claim is part of the claim's span. */
-export function tracedClaims(tracing: Tracing, env: string, guard: Around | undefined): Around {
+function tracedClaims(tracing: Tracing, env: string, guard: Around | undefined): Around {
   return (program: Program, session: Session, work: () => Promise<void>) => {
     const { runId, epoch, failures, generation, claimedAt, input } = session.run;
     const facts = { runId, epoch, attempt: failures + 1, generation, claimedAt, env, context: traceOf(input) };

@@ -13,7 +13,7 @@ import { createLeases } from "../lease/leases.js";
 import type { WorkClaims } from "../lease/work-claims.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
-/** The adapter, or the adapter with a lease: how long a key is held without a renewal. Default: `timing.lease` of the node. */
+/** The adapter, or the adapter with a lease: how long a key is held without a renewal. @default `timing.lease` of the node */
 export type ClaimsOption = WorkClaims | { readonly adapter: WorkClaims; readonly lease?: Duration };
 
 type Renamed = {
@@ -22,6 +22,7 @@ type Renamed = {
     : never]: LeaseEvents[Name];
 };
 
+/** Events about claims of an adapter of your own, by name. */
 export interface WorkClaimEvents extends Renamed {
   /** The adapter did not answer: nothing was begun, and it is asked again. */
   "work_claim.acquire_failed": { readonly key: string; readonly runId: string; readonly error: unknown };

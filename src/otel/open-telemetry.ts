@@ -21,10 +21,11 @@ import type { UserCall } from "../kernel/world.js";
 import { INSTRUMENTS, LabelValues } from "../telemetry/instruments.js";
 import type { ClaimEnd, FollowedNode, TracedClaim, TracedStart, Tracing } from "../telemetry/tracing.js";
 
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
-  /** Default: the global tracer named `holdfast`. */
+  /** Makes the spans. @default the global tracer named `holdfast` */
   readonly tracer?: Tracer;
-  /** Default: the global meter named `holdfast`. */
+  /** Makes the measurements. @default the global meter named `holdfast` */
   readonly meter?: Meter;
 }
 
@@ -45,7 +46,14 @@ const SERVICES: Readonly<Record<string, string>> = {
 /** Facts of such an event that may be attributes: numbers and names, never an error or a payload. */
 const SERVICE_FACTS = ["restarted", "failed", "skipped", "staleAfterMs", "program", "runId", "machine", "outcome"];
 
-/** One for each node: `createNode({ flow: { tracing: openTelemetry() } })`. */
+/**
+ * Spans and measurements of a node, by the OpenTelemetry API of your application. One for each node.
+ *
+ * @example
+ * ```ts
+ * const node = await createNode({ store: memoryStore(), programs: [hello], flow: { tracing: openTelemetry() } });
+ * ```
+ */
 export function openTelemetry({ tracer, meter }: OpenTelemetryOptions = {}): Tracing {
   return new OpenTelemetry(
     tracer ?? trace.getTracer(SYSTEM, PACKAGE_VERSION),

@@ -4,6 +4,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { AttributeChanges } from "../kernel/run/attribute.js";
 import type { NewRun } from "../kernel/run/new-run.js";
+import type { OutputCall } from "../store/contract/run/outputs.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { StartOptions } from "./start-options.js";
@@ -13,9 +14,13 @@ import type { Startable } from "./startable.js";
 // biome-ignore lint/suspicious/noEmptyInterface: users add to it
 export interface Services {}
 
+/** The run that `services` is called for. */
 export interface RunOfServices {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** Its input. */
   readonly input: unknown;
 }
 
@@ -28,6 +33,8 @@ export interface RunWrites {
   start(program: Omit<Startable, "schema">, input: unknown, options: StartOptions, tx: Transaction): Promise<string>;
   emit(event: string, payload: object, id: string, tx: Transaction): Promise<Emitted>;
   setAttributes(runId: string, attributes: AttributeChanges, tx: Transaction): Promise<void>;
+  /** Null: the key is this call's. Otherwise the run whose call has it. */
+  takeOutput(call: Omit<OutputCall, "env">, tx: Transaction): Promise<string | null>;
 }
 
 /** What only some kinds of program need, found by its class: the node provides it, and only those programs know it. */

@@ -7,6 +7,7 @@ import type { Schema, SchemaIssue, Validated } from "./schema.js";
 /** The schema rejected the input. Nothing was started. */
 export class InputRefused extends HoldfastError {
   readonly code = "INPUT_REFUSED";
+  /** What is wrong with the input, by its path. */
   readonly issues: readonly { readonly path: string; readonly message: string }[];
 
   constructor(workflow: string, issues: readonly SchemaIssue[]) {

@@ -4,11 +4,15 @@ import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Recovery } from "../kernel/run/recovery.js";
 import type { Schema } from "./schema.js";
 
+/** What a start needs to know of a program. */
 export interface Startable {
+  /** The name of the program. */
   readonly name: string;
   /** The queue of its runs. */
   readonly queue: string;
+  /** The version that new runs are pinned to; null: none. */
   readonly version: string | null;
+  /** Checks and transforms the input; null: it is taken as it is. */
   readonly schema: Schema | null;
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];

@@ -8,6 +8,9 @@ import { Cancelled } from "./cancellation.js";
 import { waitKey } from "./recorded.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
 
+/** The only choice of a question without choices: the answer is in the decision's data. */
+export const ANSWERED = "answered";
+
 /** The question as shown to the person who decides. */
 export interface Question {
   readonly ask: string;

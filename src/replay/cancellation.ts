@@ -26,6 +26,7 @@ export class CompensationFailed extends HoldfastError {
 /** Thrown by the calls of a workflow that was cancelled or timed out, except inside `ctx.cleanup`. */
 export class Cancelled extends HoldfastError {
   readonly code = "CANCELLED";
+  /** A request, or the timeout of the run. */
   readonly reason: "requested" | "timeout";
 
   constructor(runId: string, reason: "requested" | "timeout") {

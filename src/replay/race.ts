@@ -13,6 +13,9 @@ export class RaceLost extends HoldfastError {
   }
 }
 
+const NO_BRANCH =
+  "must be the promise of a call of this context, and not of ctx.output: a delivery that loses would have used its key";
+
 /** The branch that ended first, and with what. */
 export interface Won {
   readonly winner: string;
@@ -30,7 +33,7 @@ export function race(
 ): { readonly promise: Promise<Won>; readonly calls: readonly Call[] } {
   const all = Object.entries(branches).map(([name, promise]) => {
     const calls = callsOf(promise);
-    if (!calls) throw new InvalidInput(`race.${name}`, "must be the promise of a call of this context");
+    if (!calls) throw new InvalidInput(`race.${name}`, NO_BRANCH);
     return { name, promise, calls };
   });
   if (all.length === 0) throw new InvalidInput("race", "must have at least one branch");

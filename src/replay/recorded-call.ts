@@ -4,6 +4,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { Call } from "./call.js";
 import type { CallId } from "./recorded.js";
 import type { Replay } from "./replay.js";
@@ -14,9 +15,16 @@ export interface CallOptions {
   readonly key: string;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  /** Made by clean-up. Default false. */
+  /** Made by clean-up. @default false */
   readonly isCleanup?: boolean | undefined;
   readonly reject: (error: unknown) => void;
+}
+
+/** What is written in the same commit as an entry. */
+interface Together {
+  readonly ahead?: readonly Effect[] | undefined;
+  readonly along?: readonly Effect[] | undefined;
+  readonly inTransaction?: ((tx: Transaction) => Promise<void>) | undefined;
 }
 
 const NONE: readonly Effect[] = [];
@@ -73,13 +81,18 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
   protected async write(
     kind: string,
     payload: Payload,
-    ahead: readonly Effect[] = NONE,
-    along: readonly Effect[] = NONE,
+    { ahead = NONE, along = NONE, inTransaction }: Together = {},
   ): Promise<JournalEntry> {
     const { replay, name, key } = this.options;
+    const { session } = replay;
     const entry: Effect = { kind: "append", entry: { kind, name, key, payload } };
     const isAlone = ahead.length + along.length === 0;
-    const { seq } = await replay.session.commit(isAlone ? [entry] : [...ahead, entry, ...along]);
+    const effects = isAlone ? [entry] : [...ahead, entry, ...along];
+    const both = async (tx: Transaction) => {
+      await inTransaction!(tx);
+      return effects;
+    };
+    const { seq } = await (inTransaction ? session.transaction(both) : session.commit(effects));
     return this.entry(seq - along.length, kind, payload);
   }
 

@@ -1,6 +1,4 @@
-// What bounds the execution of a function, and the error of what is still running when its run has ended.
-
-import { HoldfastError } from "../kernel/error.js";
+// What bounds the execution of a function.
 
 export interface ReplayLimits {
   /** From the start of the generation, or from the operator's retry. */
@@ -15,13 +13,4 @@ export interface ReplayLimits {
   readonly cleanupMs?: number;
   /** The most entries of one generation. */
   readonly historyLimit: number;
-}
-
-/** Abort reason for steps still running when their run has ended. */
-export class RunOver extends HoldfastError {
-  readonly code = "RUN_OVER";
-
-  constructor(runId: string) {
-    super(`Run ${runId} has ended; the result of this step is no longer needed.`);
-  }
 }

@@ -13,9 +13,11 @@ import type { Call } from "./call.js";
 import { Cancellation } from "./cancellation.js";
 import { Children } from "./children.js";
 import { Deliveries, type Delivery } from "./deliveries.js";
+import { LostWaits } from "./lost-waits.js";
 import { OpenCalls } from "./open-calls.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
-import { type ReplayLimits, RunOver } from "./replay-limits.js";
+import type { ReplayLimits } from "./replay-limits.js";
+import { RunOverSignal } from "./run-over.js";
 import type { SessionOutcome } from "./settlement.js";
 import { type Mail, StopGate } from "./stop-gate.js";
 
@@ -29,6 +31,7 @@ export class Replay {
    */
   readonly #calls = new Map<CallId, Call | null>();
   readonly open = new OpenCalls();
+  readonly #lostWaits = new LostWaits(this);
   /** Calls that hold back all endings while they are being recorded. */
   #holdingBack: Set<Call> | null = null;
   /** Messages taken in during this session, by their inbox key. */
@@ -38,11 +41,7 @@ export class Replay {
   readonly children: Children;
   /** For a function that may clean up. */
   readonly cancellation: Cancellation | null;
-  /** True when the run has ended while work continues: cancelled, timed out, or returned without awaiting it. */
-  #isOver = false;
-  /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
-  #over: AbortController | null = null;
-  #signal: AbortSignal | null = null;
+  readonly #over: RunOverSignal;
   readonly #deadline: number | null;
   #settled: Extract<SessionOutcome, { kind: "returned" | "threw" }> | null = null;
   /** The function returned after it was asked to stop: the result may be partial. */
@@ -64,6 +63,7 @@ export class Replay {
   constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
     const { timeoutMs, historyLimit, since, retried = false, atWork = false, cleanupMs } = limits;
     this.session = session;
+    this.#over = new RunOverSignal(session);
     this.recorded = recorded;
     this.#undelivered = new Deliveries(recorded.endings);
     this.children = new Children(recorded);
@@ -83,17 +83,11 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node's grace period ends, or the run has ended. */
   get signal(): AbortSignal {
-    if (!this.#signal) {
-      this.#over = new AbortController();
-      if (this.#isOver) this.#over.abort(new RunOver(this.session.run.runId));
-      this.#signal = AbortSignal.any([this.session.over.signal, this.#over.signal]);
-    }
-    return this.#signal;
+    return this.#over.signal;
   }
 
   throwIfOver(): void {
-    this.session.lost.throwIfAborted();
-    if (this.#isOver) throw new RunOver(this.session.run.runId);
+    this.#over.throwIfOver();
   }
 
   /** True while a step's work runs synchronously, until its first await. */
@@ -123,6 +117,7 @@ export class Replay {
       return;
     }
     this.#calls.set(call.id, call);
+    this.#lostWaits.asked(call);
     this.open.add(call);
     if (call.first) this.#holdingBack = new Set(this.#holdingBack).add(call);
     this.wake();
@@ -169,8 +164,10 @@ export class Replay {
 
   /** The run ends: its children that are still open end as they were started to. */
   async endChildren(): Promise<void> {
-    const error = new RunOver(this.session.run.runId);
-    await Promise.all([...this.open].map((call) => (call.isChild ? this.withdraw(call, error) : null)));
+    const children = [...this.open].filter(({ isChild }) => isChild);
+    if (children.length === 0) return;
+    const error = this.#over.error();
+    await Promise.all(children.map((call) => this.withdraw(call, error)));
   }
 
   /** The message with this inbox key, if it was taken in. */
@@ -214,8 +211,7 @@ export class Replay {
     try {
       return await this.#loop(mail);
     } finally {
-      this.#isOver = true;
-      this.#over?.abort(new RunOver(this.session.run.runId));
+      this.#over.happened();
     }
   }
 
@@ -303,6 +299,7 @@ export class Replay {
 
   #tell({ ending, call }: Delivery): void {
     this.#undelivered.delete(ending);
+    this.#lostWaits.delivered(ending.entry, call, this.#asked);
     if (!call) {
       const cancelled = this.cancellation?.raise(ending.entry);
       for (const one of cancelled ? [...this.open] : []) if (!one.isCleanup) this.withdraw(one, cancelled!);
@@ -347,7 +344,9 @@ export class Replay {
 
   /** After a timeout: until nothing of the function works in this process any more, the claim is lost or the node's grace has passed. */
   async untilQuiet(): Promise<void> {
-    while (!this.session.over.aborted && (this.#busy() || this.#awaitsOutside()))
+    // An ending that was on its way at the timeout is written, and never delivered.
+    const isAtWork = () => this.open.isBusy(({ id }) => !this.#undelivered.has(id));
+    while (!this.session.over.aborted && (isAtWork() || this.#awaitsOutside()))
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

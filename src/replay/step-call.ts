@@ -3,6 +3,7 @@
 import { JournalMoved } from "../engine/committer.js";
 import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
+import { buggify } from "../kernel/buggify.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
@@ -14,14 +15,17 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import { Attempt } from "./attempt.js";
+import { Interrupted } from "./interrupted.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
-import { RunOver } from "./replay-limits.js";
+import { RunOver } from "./run-over.js";
 
+/** What the function of a step gets. */
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
   readonly idempotencyKey: string;
   /** Rises with every takeover: an outside system can reject calls with an older one. */
   readonly fence: bigint;
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
   /** Aborts when the claim is lost or the node's grace period ends. */
   readonly signal: AbortSignal;
@@ -29,6 +33,7 @@ export interface StepInfo {
 
 /** Throw it in a step when another attempt is useless. */
 export class PermanentError extends HoldfastError {
+  /** `PERMANENT`, unless the error has a code of its own. */
   readonly code: string = "PERMANENT";
 }
 
@@ -63,6 +68,8 @@ export interface StepCallOptions extends CallOptions {
   /** A result that arrives after the abort counts. */
   readonly finishOnAbort?: boolean | undefined;
   readonly policy: RetryPolicy;
+  /** Failed attempts before the function was interrupted; then its back-off has passed. */
+  readonly failures?: number | undefined;
   /** Which errors are worth another attempt. */
   readonly retryIf?: ((error: unknown) => boolean) | undefined;
   /** Turns the last failure into a result; undefined keeps the failure. */
@@ -71,6 +78,8 @@ export interface StepCallOptions extends CallOptions {
   readonly ahead?: () => readonly Effect[];
   /** Effects written in the same commit, after the entry of this kind with this payload. */
   readonly along?: (kind: string, payload: Payload) => readonly Effect[];
+  /** What is written elsewhere together with the entry of this kind; null: nothing. */
+  readonly together?: (kind: string) => ((tx: Transaction) => Promise<void>) | null;
   /** Called with a transaction if the kind is one: its statements and the result are committed together. */
   readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
   readonly resolve: (value: never) => void;
@@ -104,9 +113,10 @@ export class StepCall extends RecordedCall<StepCallOptions> {
 
   start(): void {
     this.started = true;
-    const tries = this.options.replay.recorded.tries.get(this.id);
-    this.#failures = tries?.count ?? 0;
-    if (tries) this.#backOff(tries.last);
+    const { replay, failures } = this.options;
+    const tries = replay.recorded.tries.get(this.id);
+    this.#failures = failures ?? tries?.count ?? 0;
+    if (tries && failures === undefined) this.#backOff(tries.last);
     else this.#go();
   }
 
@@ -168,6 +178,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     let result = await this.#attempt(this.#failures + 1);
     if ("error" in result && !atMostOnce && isStoreTrouble(result.error))
       result = await this.#attemptAgain(result.error);
+    if ("error" in result && result.error instanceof Interrupted) return this.#interrupted(result.error);
     if ("error" in result) return this.#failed(result, facts);
     this.end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
@@ -186,6 +197,13 @@ export class StepCall extends RecordedCall<StepCallOptions> {
       if (!("error" in result) || !isStoreTrouble(result.error)) return result;
       error = result.error;
     }
+  }
+
+  /** Nothing is recorded: the function is called again with the answer. */
+  #interrupted(error: Interrupted): void {
+    error.failures = this.#failures;
+    this.running = false;
+    this.options.replay.withdraw(this, error);
   }
 
   async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
@@ -234,7 +252,8 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
-    this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
+    const isShort = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
+    this.lingers = isShort && !buggify(replay.session.world, "retry.parked");
     replay.wake();
     return delayMs;
   }
@@ -313,9 +332,10 @@ export class StepCall extends RecordedCall<StepCallOptions> {
   }
 
   #write(kind: string, payload: Payload): Promise<JournalEntry> {
-    const { ahead, along } = this.options;
+    const { ahead, along, together } = this.options;
     const after = along?.(kind, payload);
-    return this.write(kind, payload, ahead?.(), after);
+    const others = { ahead: ahead?.(), along: after, inTransaction: together?.(kind) ?? undefined };
+    return this.write(kind, payload, others);
   }
 }
 

@@ -1,5 +1,6 @@
 // Takes new messages to a run into its journal.
 
+import { buggify } from "../kernel/buggify.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
 import type { Replay } from "./replay.js";
@@ -31,6 +32,7 @@ export class MessageTaker implements Mail {
     const { session } = this.#replay;
     this.#mailUpTo = session.inboxSeq;
     this.#ownUpTo = session.newsCount;
+    if (buggify(session.world, "inbox.read-again")) await session.unread();
     const messages = await session.unread();
     if (messages.length === 0) return;
     // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.

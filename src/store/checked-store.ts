@@ -13,6 +13,7 @@ import { isDataRefused } from "./contract/trouble.js";
 import type { AnyOperation, Batch, Each, Method } from "./operation.js";
 import { mapOperations, methodOf } from "./operations.js";
 
+/** Options of `checkedStore`. */
 export interface CheckedStoreOptions {
   /** Splits calls into batches, and sends calls that arrive together as one, in turns of this world. Omitted: calls stay as they are. */
   readonly batchesIn?: World;
@@ -21,6 +22,7 @@ export interface CheckedStoreOptions {
 type Call = (...args: unknown[]) => Promise<unknown>;
 type Send = (items: readonly unknown[]) => Promise<readonly unknown[]>;
 
+/** Wraps a store of your own so that it refuses what the stores of Holdfast refuse, before it is called. */
 export function checkedStore(store: Store, { batchesIn }: CheckedStoreOptions = {}): Store {
   return mapOperations((name, operation) => {
     const method = methodOf(store, name);

@@ -6,6 +6,7 @@ import { DEFINITION_OPERATIONS } from "./check/definition/definition-operations.
 import { EVENT_OPERATIONS } from "./check/event/event-operations.js";
 import { INBOX_OPERATIONS } from "./check/inbox/inbox-operations.js";
 import { JOURNAL_OPERATIONS } from "./check/journal/journal-operations.js";
+import { KEPT_OPERATIONS } from "./check/kept/kept-operations.js";
 import { LEASE_OPERATIONS } from "./check/lease/lease-operations.js";
 import { BREAKER_OPERATIONS, LIMIT_OPERATIONS, QUEUE_OPERATIONS } from "./check/limit/limit-operations.js";
 import { MACHINE_OPERATIONS } from "./check/machine/machine-operations.js";
@@ -35,6 +36,7 @@ export const OPERATIONS = {
   journal: JOURNAL_OPERATIONS,
   inbox: INBOX_OPERATIONS,
   leases: LEASE_OPERATIONS,
+  kept: KEPT_OPERATIONS,
   nodes: NODE_OPERATIONS,
   queues: QUEUE_OPERATIONS,
   schedules: SCHEDULE_OPERATIONS,

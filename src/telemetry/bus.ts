@@ -10,13 +10,16 @@ import type { World } from "../kernel/world.js";
 /** An event as listeners receive it: the facts, and when it was emitted on this process's wall clock. */
 export type Told<Facts> = Facts & { readonly at: number };
 
+/** Called with each event; what it throws is reported and stops nothing. */
 export type Listener<Facts> = (event: Told<Facts>) => unknown;
 
 /** What an emitting part requires. */
 export interface Telemetry<Events> {
+  /** Emits an event. It never throws. */
   emit<Name extends keyof Events & string>(name: Name, facts: Events[Name]): void;
 }
 
+/** Emits typed events and lets others listen. */
 export interface Bus<Events> extends Telemetry<Events> {
   /** Returns a function that ends the subscription. */
   on<Name extends keyof Events & string>(name: Name, listener: Listener<Events[Name]>): () => void;
@@ -26,12 +29,15 @@ export interface Bus<Events> extends Telemetry<Events> {
   readonly listenerErrors: number;
 }
 
+/** Options of `createBus`. */
 export interface BusOptions {
+  /** The clock of its events; for tests. */
   readonly world?: World;
   /** Receives each error of a listener once. An error it throws itself is ignored. */
   readonly onListenerError?: (error: unknown, name: string) => void;
 }
 
+/** Creates a bus of typed events, for several nodes or parts that report to one place. */
 export function createBus<Events>({ world = systemWorld(), onListenerError }: BusOptions = {}): Bus<Events> {
   // The box distinguishes two subscriptions of one function.
   const boxes = new Map<string, Set<{ readonly listener: Listener<unknown> }>>();

@@ -7,10 +7,13 @@ import type { Store } from "../store/contract/store.js";
 import type { Method, OperationName } from "../store/operation.js";
 import { mapOperations, methodOf } from "../store/operations.js";
 
+/** One call to the store. */
 export interface StoreCall {
+  /** The operation, such as `runs.claim`. */
   readonly operation: OperationName;
   /** Until its answer, with the time in a batch, repetitions after lost answers and, of `runs.transact`, the caller's work. */
   readonly durationMs: number;
+  /** Whether the store answered. */
   readonly outcome: "answered" | "failed";
   /** Why it failed; null when it was answered. */
   readonly error: unknown;
@@ -18,6 +21,7 @@ export interface StoreCall {
 
 /** Emitted by nodes. Too frequent for a log: a logger does not get it. */
 export interface StoreEvents {
+  /** A call to the store has ended. */
   "store.called": StoreCall;
 }
 

@@ -6,12 +6,15 @@ import { holds, same } from "./conformance/expect.js";
 
 /** Unused before, for each case. */
 export interface ClaimsHarness {
+  /** The claims under test, empty. */
   readonly claims: WorkClaims;
   /** Moves the clock that judges leases; an adapter on a real clock may wait instead. */
   advance(ms: number): void | Promise<void>;
 }
 
+/** One case that every implementation of `WorkClaims` must pass. */
 export interface ClaimsCase {
+  /** What the case shows. */
   readonly name: string;
   /** Throws `ConformanceFailure`. */
   run(harness: ClaimsHarness): Promise<void>;
@@ -254,4 +257,5 @@ const reclaiming: ClaimsCase[] = [
   },
 ];
 
+/** The cases that an implementation of `WorkClaims` must pass. Run each with a new harness. */
 export const claimsConformance: readonly ClaimsCase[] = [...acquiring, ...holding, ...reclaiming];

@@ -6,11 +6,13 @@ import { storeClaims } from "../lease/store-claims.js";
 import type { ClaimAnswer, Grant, LeaseInfo, WorkClaims } from "../lease/work-claims.js";
 import { memoryStore } from "../store/memory/memory-store.js";
 
+/** Options of `FakeClaims`. */
 export interface FakeClaimsOptions {
-  /** Its wall clock decides what has expired. Default: the real one. `advance` moves ahead of either. */
+  /** Its wall clock decides what has expired. `advance` moves ahead of it. @default the real one */
   readonly world?: World;
 }
 
+/** Work claims in memory, for tests: keys can be made busy, and time can be advanced. */
 export class FakeClaims implements Required<WorkClaims> {
   readonly #claims: Required<WorkClaims>;
   readonly #keys = new Set<string>();
@@ -28,6 +30,7 @@ export class FakeClaims implements Required<WorkClaims> {
     this.#busy.set(key, owner);
   }
 
+  /** The key is free again. */
   clearBusy(key: string): void {
     this.#busy.delete(key);
   }
@@ -38,6 +41,7 @@ export class FakeClaims implements Required<WorkClaims> {
     return found.filter((info) => info !== null);
   }
 
+  /** Moves its clock forward by milliseconds; leases expire by it. */
   advance(ms: number): void {
     this.#aheadMs += ms;
   }

@@ -1,4 +1,4 @@
-// Public exports of `holdfast/testing`.
+// Exports of `holdfast/testing`: a node with time that skips, simulated faults, replay, conformance suites, and their errors.
 
 export { type CheckedStoreOptions, checkedStore } from "../store/checked-store.js";
 export { type ClaimsCase, type ClaimsHarness, claimsConformance } from "./claims-conformance.js";

@@ -6,12 +6,15 @@ import { holds, matches, same, some } from "./conformance/expect.js";
 
 /** Each case needs a fresh, empty store. */
 export interface TimeoutsHarness {
+  /** The store under test, empty. */
   readonly timeouts: TimeoutStore;
   /** Moves the clock that decides about deadlines and claims; a store on a real clock may wait instead. */
   advance(ms: number): void | Promise<void>;
 }
 
+/** One case that every timeout store must pass. */
 export interface TimeoutsCase {
+  /** What the case shows. */
   readonly name: string;
   /** Throws `ConformanceFailure`. */
   run(harness: TimeoutsHarness): Promise<void>;
@@ -363,4 +366,5 @@ const ending: TimeoutsCase[] = [
   },
 ];
 
+/** The cases that a timeout store must pass. Run each with a new harness. */
 export const timeoutsConformance: readonly TimeoutsCase[] = [...scheduling, ...looking, ...claiming, ...ending];

@@ -10,16 +10,19 @@ interface Timer {
   readonly callback: () => void;
 }
 
+/** Options of `VirtualWorld`. */
 export interface VirtualWorldOptions {
-  /** The wall clock's first value. Default: noon of 1 January 2030, UTC. */
+  /** The wall clock's first value. @default noon of 1 January 2030, UTC */
   readonly startAt?: number;
-  /** Where chance begins: tokens, ids and random numbers repeat with it. Default 1. */
+  /** Where chance begins: tokens, ids and random numbers repeat with it. @default 1 */
   readonly seed?: number;
 }
 
+/** Clock, timers and chance of a test: time passes only by `advance`. */
 export class VirtualWorld implements World {
   /** What `faultPoint` does; throw or wait in here to break the code that passes. */
   onFaultPoint: (name: string) => void | Promise<void> = () => {};
+  /** Ids in a fixed order, by the seed. */
   readonly id: () => string;
   readonly #startAt: number;
   readonly #timers = new Set<Timer>();
@@ -70,10 +73,12 @@ export class VirtualWorld implements World {
     return this.#timers.size;
   }
 
+  /** Milliseconds since 1970, as a machine's clock shows them. */
   wallNow(): number {
     return this.#startAt + this.#elapsedMs;
   }
 
+  /** Milliseconds that only grow. */
   monotonicNow(): number {
     return this.#elapsedMs;
   }
@@ -86,24 +91,28 @@ export class VirtualWorld implements World {
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   }
 
+  /** A random token, by the seed. */
   token(): string {
     const hex = Array.from({ length: 32 }, () => Math.floor(this.random() * 16).toString(16)).join("");
     const variant = "89ab"[Math.floor(this.random() * 4)];
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
   }
 
+  /** Calls back after this time. Returns a function that prevents it. */
   after(ms: number, callback: () => void): () => void {
     const timer = { dueAt: this.#elapsedMs + Math.max(ms, 0), callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
 
+  /** Lets promises that are ready continue. */
   async turn(): Promise<void> {
     this.#openTurns++;
     await new Promise((resolve) => setImmediate(resolve));
     this.#openTurns--;
   }
 
+  /** Where a test makes the code fail or wait. */
   faultPoint(name: string): void | Promise<void> {
     return this.onFaultPoint(name);
   }

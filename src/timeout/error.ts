@@ -5,6 +5,7 @@ import { HoldfastError } from "../kernel/error.js";
 /** Abort reason of a handler's `signal`: another node may fire the same timeout from now on. */
 export class TimeoutClaimOver extends HoldfastError {
   readonly code = "TIMEOUT_CLAIM_OVER";
+  /** The instance of the timeout. */
   readonly instance: string;
 
   constructor(instance: string, claimMs: number) {
@@ -19,6 +20,7 @@ export class TimeoutClaimOver extends HoldfastError {
 /** A handler returned neither "fired" nor "stale". */
 export class TimeoutUnanswered extends HoldfastError {
   readonly code = "TIMEOUT_UNANSWERED";
+  /** The instance of the timeout. */
   readonly instance: string;
 
   constructor(instance: string, answer: unknown) {

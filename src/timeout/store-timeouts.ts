@@ -10,14 +10,25 @@ import type { Store } from "../store/contract/store.js";
 import type { NewTimeout, TimeoutRecord } from "../store/contract/timeout/timeouts.js";
 import type { ScheduledTimeout, TimeoutStore, TimeoutToSchedule } from "./timeout-store.js";
 
+/** Options of `timeoutStore`. */
 export interface TimeoutStoreOptions {
   /** The kind of instance. Scopes do not see each other's timeouts, even if instances have the same ids. */
   readonly scope: string;
-  /** Default `default`. */
+  /** The env of the timeouts. @default `default` */
   readonly env?: string;
+  /** Clock, timers and chance; for tests. */
   readonly world?: World;
 }
 
+/**
+ * Creates a store of durable timeouts for one kind of your own instances, in a store of Holdfast.
+ *
+ * @example
+ * ```ts
+ * type OrderState = "pending" | "paid" | "expired";
+ * const timeouts = timeoutStore<string, OrderState>(store, { scope: "order" });
+ * ```
+ */
 export function timeoutStore<Id extends string = string, State extends string = string>(
   { timeouts, leases }: Pick<Store, "timeouts" | "leases">,
   options: TimeoutStoreOptions,

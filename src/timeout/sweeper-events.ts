@@ -2,6 +2,7 @@
 
 import type { ResignReason } from "../lease/error.js";
 
+/** Counts of a sweeper since it started. */
 export interface SweeperMetrics {
   /** Looks that the store answered. */
   readonly sweeps: number;
@@ -17,14 +18,21 @@ export interface SweeperMetrics {
   readonly dead: number;
 }
 
+/** The facts of an event about a timeout. */
 export interface TimeoutFacts {
+  /** The instance of the timeout. */
   readonly instance: string;
+  /** The state that is timed. */
   readonly state: string;
+  /** The instance's sequence when it entered that state. */
   readonly sequence: number;
+  /** How often it was claimed. */
   readonly attempts: number;
 }
 
+/** Events of a sweeper, by name. */
 export interface SweeperEvents {
+  /** The handler moved the instance. */
   "timeout.fired": TimeoutFacts;
   /** Its instance had left the timed state. */
   "timeout.stale": TimeoutFacts;
@@ -36,6 +44,8 @@ export interface SweeperEvents {
   "timeout.overran": TimeoutFacts;
   /** A call to the store failed; the sweeper continues. */
   "sweeper.error": { readonly during: "look" | "claim" | "complete" | "release" | "election"; readonly error: unknown };
+  /** This sweeper leads now. */
   "sweeper.elected": { readonly epoch: bigint };
+  /** This sweeper no longer leads. */
   "sweeper.resigned": { readonly reason: ResignReason };
 }

@@ -12,6 +12,7 @@ import type { ClaimedTimeout, InTransaction, TimeoutStore } from "./timeout-stor
 /** `fired`: the write moved the instance. `stale`: the instance had left the timed state, and nothing was written. */
 export type FireOutcome = "fired" | "stale";
 
+/** What `fire` gets next to the timeout. */
 export interface FireContext {
   /** Aborts when the claim expires, with a `TimeoutClaimOver` as its reason. */
   readonly signal: AbortSignal;
@@ -28,34 +29,39 @@ export type Fire<Id extends string = string, State extends string = string> = (
   context: FireContext,
 ) => Promise<FireOutcome>;
 
+/** How the sweepers elect the one that works. */
 export interface LeaderElection extends LeaderTiming {
-  /** Where the leader is elected. Default: the store that keeps the timeouts. */
+  /** Where the leader is elected. @default the store that keeps the timeouts */
   readonly claims?: WorkClaims;
-  /** Default `timeout-sweeper:` and the scope. */
+  /** The key of the leadership. @default `timeout-sweeper:` and the scope */
   readonly key?: string;
 }
 
+/** Options of `TimeoutSweeper`. */
 export interface SweeperOptions<Id extends string = string, State extends string = string> {
+  /** The timeouts. */
   readonly store: TimeoutStore<Id, State>;
+  /** Moves the instance of a due timeout. */
   readonly fire: Fire<Id, State>;
-  /** Unique to this process. Default: generated. */
+  /** Unique to this process. @default generated */
   readonly nodeId?: string;
-  /** Longest pause before the next look, not counting jitter and `backoffOnEmpty`. Default 5 s. */
+  /** Longest pause before the next look, not counting jitter and `backoffOnEmpty`. @default 5 s */
   readonly sweepInterval?: Duration;
-  /** From 0 to 1: the share of the interval that is added at random. Default 0.2. */
+  /** From 0 to 1: the share of the interval that is added at random. @default 0.2 */
   readonly jitterFactor?: number;
-  /** Added to the pause when nothing was due. Default 0. */
+  /** Added to the pause when nothing was due. @default 0 */
   readonly backoffOnEmpty?: Duration;
-  /** Timeouts per look. A full look is followed by the next one at once. Default 100. */
+  /** Timeouts per look. A full look is followed by the next one at once. @default 100 */
   readonly batchSize?: number;
-  /** How long a claim keeps other nodes from firing the same timeout. Default 30 s. */
+  /** How long a claim keeps other nodes from firing the same timeout. @default 30 s */
   readonly claimDuration?: Duration;
-  /** Claims of one timeout that fail or are never released, until it is given up. Default 20: about an hour of back-off. */
+  /** Claims of one timeout that fail or are never released, until it is given up. @default 20: about an hour of back-off */
   readonly maxAttempts?: number;
-  /** Handlers at the same time. Default 10. */
+  /** Handlers at the same time. @default 10 */
   readonly concurrency?: number;
   /** Only the leader sweeps. Without it, every sweeper does. */
   readonly leaderElection?: LeaderElection;
+  /** Clock, timers and chance; for tests. */
   readonly world?: World;
 }
 

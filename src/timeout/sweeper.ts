@@ -13,7 +13,27 @@ import type { SweeperEvents, SweeperMetrics } from "./sweeper-events.js";
 import { type SweeperOptions, type SweeperSettings, sweeperSettings } from "./sweeper-options.js";
 import type { TimeoutStore } from "./timeout-store.js";
 
+/**
+ * Looks for due timeouts, claims them and calls `fire`: each on one node, also when several sweep.
+ *
+ * @example
+ * ```ts
+ * await using sweeper = new TimeoutSweeper({
+ *   store: timeouts,
+ *   leaderElection: { lease: "30s", renew: "10s" },
+ *   fire: async ({ instance, state, sequence }) => {
+ *     // One write that checks and moves: a payment in between wins or loses, and nothing happens twice.
+ *     const { rowCount } = await pool.query(
+ *       "update orders set state = 'expired', seq = seq + 1 where id = $1 and state = $2 and seq = $3",
+ *       [instance, state, sequence],
+ *     );
+ *     return rowCount === 1 ? "fired" : "stale";
+ *   },
+ * });
+ * ```
+ */
 export class TimeoutSweeper<Id extends string = string, State extends string = string> implements AsyncDisposable {
+  /** Its name in claims. */
   readonly nodeId: string;
   readonly #store: TimeoutStore<Id, State>;
   readonly #settings: SweeperSettings;
@@ -54,6 +74,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     });
   }
 
+  /** Whether it was started and not stopped. */
   get isRunning(): boolean {
     return this.#loop.isRunning;
   }
@@ -90,6 +111,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     await this.#leader?.stop();
   }
 
+  /** Stops it. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

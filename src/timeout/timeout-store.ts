@@ -1,25 +1,17 @@
 // The interface through which a sweeper uses the timeouts of one kind of instance. Implement it to store timeouts in your own database.
-//
-// `timeoutsConformance` in `holdfast/testing` checks an implementation. Its rules:
-// - Each `schedule` draws a new generation. Claiming, completing and releasing are single conditional writes with the generation in
-//   their predicate, so a claim on a timeout that was replaced never touches its successor.
-// - Each claim draws a random token, and `complete` and `release` require it: the node's name is not enough.
-// - The database's clock decides what is due and which claim has expired. A timeout is due at the very instant of its deadline.
-// - An expired claim may still be completed or released until another node claims the timeout.
-// - A timeout released with `retryInMs` is not due before that, so that one that fails queues behind all that are due. One that was
-//   given up is neither found nor claimed until it is retried or scheduled again.
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
 import type { TimeoutRecord } from "../store/contract/timeout/timeouts.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
+/** A timeout to schedule: the state it times, and its deadline. */
 export type TimeoutToSchedule<State extends string = string> = {
   /** The state that is timed. */
   readonly state: State;
   /** The instance's sequence when it entered that state. Events that leave it in the state do not change this. */
   readonly sequence: number;
-  /** An existing timeout for the same state and sequence keeps its deadline: for scheduling again after a restart. Default false. */
+  /** An existing timeout for the same state and sequence keeps its deadline: for scheduling again after a restart. @default false */
   readonly keep?: boolean;
 } & (
   | {
@@ -37,18 +29,22 @@ export type TimeoutToSchedule<State extends string = string> = {
 /** Times are milliseconds since 1970. */
 export interface ScheduledTimeout<Id extends string = string, State extends string = string>
   extends Omit<TimeoutRecord, "env" | "scope" | "instance" | "state" | "generation"> {
+  /** The instance it belongs to. */
   readonly instance: Id;
+  /** The state that is timed. */
   readonly state: State;
   /** A new one with every `schedule`. */
   readonly generation: string;
 }
 
+/** A timeout that a node has claimed. */
 export interface ClaimedTimeout<Id extends string = string, State extends string = string>
   extends ScheduledTimeout<Id, State> {
   /** Known only to the node that holds the claim. */
   readonly token: string;
 }
 
+/** The answer to `claim`. */
 export type ClaimResult<Id extends string = string, State extends string = string> =
   | { readonly outcome: "claimed"; readonly claim: ClaimedTimeout<Id, State> }
   /** Null if unknown. */
@@ -58,6 +54,7 @@ export type ClaimResult<Id extends string = string, State extends string = strin
   /** Changed since it was read: scheduled again, put off after a failure, or given up. */
   | { readonly outcome: "stateChanged" };
 
+/** Timeouts that are due. */
 export interface Expired<Id extends string = string, State extends string = string> {
   /** Due and not claimed, in the order of their due times. */
   readonly timeouts: readonly ScheduledTimeout<Id, State>[];
@@ -65,11 +62,23 @@ export interface Expired<Id extends string = string, State extends string = stri
   readonly nextInMs: number | null;
 }
 
+/** Options of calls that may be part of your own transaction. */
 export interface InTransaction {
   /** Your own transaction: the call takes effect if it commits. */
   readonly tx?: Transaction;
 }
 
+/**
+ * Stores timeouts of one kind of instance. `timeoutsConformance` of `holdfast/testing` proves an implementation. Its rules:
+ *
+ * - Each `schedule` draws a new generation. Claiming, completing and releasing are single conditional writes with the generation in
+ *   their predicate, so a claim on a timeout that was replaced never touches its successor.
+ * - Each claim draws a random token, and `complete` and `release` require it: the node's name is not enough.
+ * - The database's clock decides what is due and which claim has expired. A timeout is due at the very instant of its deadline.
+ * - An expired claim may still be completed or released until another node claims the timeout.
+ * - A timeout released with `retryInMs` is not due before that, so that one that fails queues behind all that are due. One that was
+ *   given up is neither found nor claimed until it is retried or scheduled again.
+ */
 export interface TimeoutStore<Id extends string = string, State extends string = string> {
   /** The kind of instance that these timeouts belong to. */
   readonly scope: string;
@@ -81,8 +90,11 @@ export interface TimeoutStore<Id extends string = string, State extends string =
   ): Promise<ScheduledTimeout<Id, State>>;
   /** True if there was one. */
   cancel(instance: Id, options?: InTransaction): Promise<boolean>;
+  /** The timeout of an instance; null: it has none. */
   get(instance: Id): Promise<ScheduledTimeout<Id, State> | null>;
+  /** Timeouts that are due, at most this many. */
   queryExpired(limit: number): Promise<Expired<Id, State>>;
+  /** Claims a timeout for a node, for this long. */
   claim(
     timeout: Pick<ScheduledTimeout<Id, State>, "instance" | "generation">,
     node: string,

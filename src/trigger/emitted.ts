@@ -5,11 +5,13 @@ import type { NewRun } from "../kernel/run/new-run.js";
 import type { StartAnswer } from "../store/contract/event/events.js";
 import type { Judged } from "./planned-run.js";
 
+/** The answer to `emit`: what happened to the event at each trigger. */
 export interface Emitted {
   /** One per matching trigger, sorted by program. */
   readonly runs: readonly EmittedRun[];
 }
 
+/** What happened to the event at one trigger. */
 export type EmittedRun =
   /**
    * `duplicate`: the same event had already started the run. `debounced`: the run begins when its subject is quiet.

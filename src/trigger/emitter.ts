@@ -16,8 +16,9 @@ import { type Occurrence, occurrenceOf } from "./occurrence.js";
 import { type Judged, type PlannedRun, plannedRunsOf } from "./planned-run.js";
 import type { TriggerEvents } from "./trigger-events.js";
 
+/** Options of `emit`. */
 export interface EmitOptions {
-  /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */
+  /** Identifies the event: emitting it again starts nothing. @default a hash of the payload */
   readonly id?: string;
   /** Your own transaction: the runs exist when you commit. */
   readonly tx?: Transaction;
@@ -74,7 +75,7 @@ export class Emitter {
     const accepted = tx ? (await this.#match([occurrence], inTransaction))[0]! : await this.#inOrder(occurrence);
     const answer = "planned" in accepted ? await this.#insert(accepted.planned, inTransaction) : accepted;
     if (answer instanceof HoldfastError) throw answer;
-    this.#report(type.name, answer);
+    this.#report(occurrence, answer);
     for (const { runId, program, outcome } of answer.runs) if (outcome === "started") gate?.started(runId, program);
     return answer;
   }
@@ -191,12 +192,12 @@ export class Emitter {
     );
   }
 
-  #report(event: string, { runs }: Emitted): void {
+  #report({ event, key }: Pick<Occurrence, "event" | "key">, { runs }: Emitted): void {
     const { telemetry } = this.#options;
     if (!telemetry) return;
     telemetry.emit("event.accepted", { event, runs: runs.filter(({ outcome }) => outcome === "started").length });
     for (const { runId, program, outcome } of runs) {
-      if (outcome === "duplicate") telemetry.emit("event.deduplicated", { event, program, runId });
+      if (outcome === "duplicate") telemetry.emit("event.deduplicated", { event, program, runId, key });
       if (outcome === "debounced") telemetry.emit("event.debounced", { event, program, runId });
       if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }

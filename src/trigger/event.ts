@@ -9,14 +9,24 @@ import type { KeyLifetime } from "../kernel/run/new-run.js";
 import { filtersOf, type Where } from "./filter.js";
 import type { Trigger } from "./trigger.js";
 
+/** A type of event, as `event()` makes it. */
 export interface EventType<Name extends string, Payload> {
+  /** Distinguishes it from other values. */
   readonly kind: "event type";
+  /** The name under which it is emitted. */
   readonly name: Name;
   /** Carries the type only. */
   readonly "~payload"?: (payload: Payload) => Payload;
 }
 
-/** `event<Payload>()("name")`: the payload's type is given, the name's inferred. */
+/**
+ * Declares a type of event: `event<Payload>()("name")`. The payload's type is given, the name's inferred.
+ *
+ * @example
+ * ```ts
+ * const updated = event<{ kind: "disk" | "cpu"; resource: string; used: number }>()("resource.updated");
+ * ```
+ */
 export function event<Payload extends object>(): <const Name extends string>(name: Name) => EventType<Name, Payload> {
   return (name) => {
     eventName(name, "event name");
@@ -24,6 +34,7 @@ export function event<Payload extends object>(): <const Name extends string>(nam
   };
 }
 
+/** Options of `on`. */
 export interface OnOptions<Payload> {
   /** Only events whose payload has these values: `{ kind: "disk" }`, `{ kind: { in: ["disk", "cpu"] } }`, nested. */
   readonly where?: Where<Payload>;
@@ -31,13 +42,24 @@ export interface OnOptions<Payload> {
   readonly subject?: ScalarPath<Payload>;
   /** Waits until the subject has had no event for this long, then runs once with the last one. */
   readonly debounce?: Duration;
-  /** How long a repeated event (by its id, or else its payload) starts nothing. Default: until its run is archived. */
+  /** How long a repeated event (by its id, or else its payload) starts nothing. @default until its run is archived */
   readonly once?: "while live" | "until archived" | Duration;
-  /** One run per event in the env, whichever stack emits it first, or one in each stack that emits it. Default: env. */
+  /** One run per event in the env, whichever stack emits it first, or one in each stack that emits it. @default env */
   readonly per?: Per;
 }
 
-/** The run's input is the payload, with the event's name as its `type`. */
+/**
+ * A trigger: each such event starts a run. Its input is the payload, with the event's name as its `type`.
+ *
+ * @example
+ * ```ts
+ * const index = workflow(
+ *   "index",
+ *   { on: [on(updated, { subject: "resource", debounce: "1s" })] },
+ *   async (_ctx, input) => `indexed at ${input.used} %`,
+ * );
+ * ```
+ */
 export function on<const Name extends string, Payload extends object>(
   type: EventType<Name, Payload>,
   options: OnOptions<Payload> = {},

@@ -5,6 +5,7 @@
 
 import type { NodeParts } from "../engine/node-parts.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
+import { buggify } from "../kernel/buggify.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { Loop } from "../kernel/loop.js";
@@ -138,6 +139,7 @@ export class Scheduler {
     const answers = await store.fire(decisions.map(({ fire }) => fire));
     for (const [i, answer] of answers.entries()) {
       if (answer.outcome === "fired") this.#report(decisions[i]!, answer.runIds, now);
+      else this.#lost(decisions[i]!);
     }
     return 0;
   }
@@ -154,13 +156,15 @@ export class Scheduler {
 
   #pauseMs(): number {
     if (this.#options.world.monotonicNow() >= this.#declareAt) return 0;
-    return this.#ids.length === 0 ? DECLARE_EVERY_MS : this.#options.lookEveryMs;
+    if (this.#ids.length === 0) return DECLARE_EVERY_MS;
+    return buggify(this.#options.world, "schedule.early") ? SHORTEST_PAUSE_MS : this.#options.lookEveryMs;
   }
 
   #decide(row: ScheduleRecord, now: number): Decision {
     const spec = readSpec(row.spec);
     const windows = this.#windowsOf(row);
-    const due = { last: row.last, now, catchUp: spec.catchUp, limit: MOST_WINDOWS };
+    const limit = buggify(this.#options.world, "schedule.one-window") ? 1 : MOST_WINDOWS;
+    const due = { last: row.last, now, catchUp: spec.catchUp, limit };
     const fires = decideFires(windows, due);
     const program = this.#programs.get(row.group.program)!;
     // What is due once for the env belongs to no stack: the stack of the node that was first may have no node that executes it.
@@ -207,6 +211,13 @@ export class Scheduler {
     const windows = this.#windows.get(name) ?? windowsOf(readSpec(spec), anchor);
     this.#windows.set(name, windows);
     return windows;
+  }
+
+  #lost({ row, fire, windowOf }: Decision): void {
+    if (fire.runs.length === 0) return;
+    const windows = fire.runs.map(({ id }) => isoOf(windowOf.get(id)!));
+    const keys = fire.runs.map(({ key }) => key!.key);
+    this.#options.bus.emit("schedule.lost", { program: row.group.program, schedule: row.key, windows, keys });
   }
 
   #report({ row, fires, fire, windowOf, doubtful }: Decision, runIds: readonly string[], now: number): void {

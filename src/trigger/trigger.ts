@@ -46,6 +46,7 @@ export interface IntervalSpec {
 
 /** `In` is the input of the runs it starts. */
 export interface Trigger<out In> {
+  /** The trigger as data. */
   readonly spec: TriggerSpec;
   /** Carries the type only. */
   readonly "~in"?: () => In;
@@ -59,8 +60,11 @@ export type InputOfTriggers<Triggers> = Triggers extends readonly Trigger<infer 
  * started.
  */
 export interface Tick<Type extends "cron" | "every"> {
+  /** The kind of schedule. */
   readonly type: Type;
+  /** The instant it was due, as an ISO date. */
   readonly window: string;
+  /** When the run was started, as an ISO date. */
   readonly at: string;
 }
 

@@ -12,31 +12,36 @@ import type { StepTransactionClient } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
 
+/** Options of a step: retries, timeout, and what happens when it is interrupted. */
 export interface StepOptions {
-  /** Distinguishes steps with the same name. Default: the number of the call. */
+  /** Distinguishes steps with the same name. @default the number of the call */
   readonly key?: string;
-  /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
+  /** Attempts in total, or a policy. @default 3, exponential from 1 s */
   readonly retry?: Retry;
-  /** Which errors are worth another attempt. Default: all but PermanentError. */
+  /** Which errors are worth another attempt. @default all but PermanentError */
   readonly retryIf?: (error: unknown) => boolean;
-  /** Limit for each attempt. Default: none. */
+  /** Limit for each attempt. @default none */
   readonly timeout?: Duration;
   /** Never run again once begun, even if its node dies: it fails with STEP_INTERRUPTED instead. */
   readonly atMostOnce?: boolean;
   /**
    * The result counts even if it arrives after `signal` was aborted because the node stops or the run is paused.
-   * Default false: such a result may be partial, so it is dropped and the step runs again. Set it when the step never
-   * returns early.
+   * Otherwise such a result is dropped, because it may be partial, and the step runs again. Set it when the step never
+   * returns early. @default false
    */
   readonly finishOnAbort?: boolean;
 }
 
+/** Options of `ctx.onCancel`. */
 export type CompensationOptions = Omit<StepOptions, "key" | "finishOnAbort">;
+/** Options of `ctx.transaction`. */
 export type TransactionOptions = Omit<StepOptions, "atMostOnce">;
 
+/** A question to a person. */
 export interface ApprovalOptions<Choices extends readonly string[]> {
+  /** The question, as people see it. */
   readonly ask: string;
-  /** Default: approved, denied. */
+  /** The answers that are allowed. @default approved, denied */
   readonly choices?: Choices;
   /**
    * What will be done if approved. The decision is bound to its hash, so a person cannot approve something else than
@@ -45,6 +50,7 @@ export interface ApprovalOptions<Choices extends readonly string[]> {
   readonly plan?: unknown;
   /** Who should decide, for the inbox of approvals. */
   readonly to?: string;
+  /** How long the run waits for a decision. @default for ever */
   readonly timeout?: Duration;
   /** The choice that counts when the approval times out. Without it the outcome is then `expired`. */
   readonly default?: Choices[number];
@@ -55,10 +61,24 @@ export type Decision<Choice extends string> =
   | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null; readonly data?: unknown }
   | { readonly outcome: "expired" };
 
+/** Options of `ctx.output`. */
+export interface OutputOptions {
+  /** How long the key is kept: a call with it delivers nothing before that. @default a year */
+  readonly keep?: Duration;
+  /** Limit for the delivery. @default none */
+  readonly timeout?: Duration;
+}
+
+/** `by`: the run whose call has the key; it may have delivered, have failed to, or be about to. */
+export type Output<T> =
+  | { readonly outcome: "delivered"; readonly value: T }
+  | { readonly outcome: "duplicate"; readonly by: string };
+
+/** Options of `ctx.child` and `ctx.children`. */
 export interface ChildOptions {
   /**
    * What happens to the child when this run is cancelled or times out, completes without waiting for it, or withdraws it
-   * from a race. A run that fails leaves its children alone: a retry takes their results. Default: cancel.
+   * from a race. A run that fails leaves its children alone: a retry takes their results. @default cancel
    */
   readonly onParentEnd?: "cancel" | "abandon";
 }
@@ -68,9 +88,10 @@ export type Winner<Branches extends Readonly<Record<string, Promise<unknown>>>> 
   readonly [Name in keyof Branches]: { readonly winner: Name; readonly value: Awaited<Branches[Name]> };
 }[keyof Branches];
 
-/** `In` is the input of continueAsNew. */
+/** What the function of a workflow gets. Each call is recorded; a replay answers it from the journal. `In` is the input of continueAsNew. */
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any workflow
 export interface Context<In = any> {
+  /** The id of the run. */
   readonly runId: string;
   /** 0 for a run as it was started; one higher each time it continues as new or is retried. */
   readonly generation: number;
@@ -88,6 +109,7 @@ export interface Context<In = any> {
   ): Promise<T>;
   /** Holds no slot and no lease while it sleeps. */
   sleep(name: string, duration: Duration): Promise<void>;
+  /** Sleeps until a point in time. Holds no slot and no lease. */
   sleepUntil(name: string, when: Date): Promise<void>;
   /** The next message of this signal, even if it arrived earlier. With a timeout, undefined when none came in time. */
   waitFor<T>(signal: Signal<T>): Promise<T>;
@@ -134,6 +156,12 @@ export interface Context<In = any> {
     payload: NoInfer<Payload>,
     options?: { readonly id?: string },
   ): Promise<Emitted>;
+  /**
+   * Delivers something at most once under this key in the whole env, whichever run, node or generation asks: the key is recorded before
+   * `deliver` begins. A delivery that throws, or whose node dies, is not repeated.
+   */
+  output<T>(key: string, deliver: (step: StepInfo) => T | Promise<T>): Promise<Output<T>>;
+  output<T>(key: string, options: OutputOptions, deliver: (step: StepInfo) => T | Promise<T>): Promise<Output<T>>;
   /** Shows a value to `run.get(name)` in any process, until it is set again. At most 8 kB. */
   set(name: string, value: unknown): Promise<void>;
   /** Sets search attributes for `runs.list`; null removes one. A run has at most eight. */
@@ -142,7 +170,9 @@ export interface Context<In = any> {
   progress(value: unknown): Promise<void>;
   /** Recorded, so that a replay sees the same values. */
   now(): Promise<Date>;
+  /** A number from 0 to 1, recorded. */
   random(): Promise<number>;
+  /** A random UUID, recorded. */
   uuid(): Promise<string>;
   /**
    * Ends this generation and starts the next with this input: the same run, key and inbox, an empty journal. For
@@ -160,9 +190,13 @@ export type WorkflowFunction<In, Out> = (ctx: Context<In>, input: In) => Promise
 
 /** `In` is the input of a start; `Parsed` is what the function receives. */
 export interface Workflow<Name extends string, In, Out, Parsed = In> extends Definition<Name, In, Out, Parsed> {
+  /** Distinguishes a workflow from other programs. */
   readonly kind: "workflow";
+  /** How long a run may take; null: no limit. */
   readonly timeoutMs: number | null;
+  /** How long a run may clean up. */
   readonly cleanupMs: number;
+  /** Its function. */
   readonly run: WorkflowFunction<Parsed, Out>;
 }
 

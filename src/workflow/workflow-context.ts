@@ -5,7 +5,7 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput, LimitExceeded } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 
-import { stepName, waitName } from "../kernel/name.js";
+import { outputKey, stepName, waitName } from "../kernel/name.js";
 import { omit } from "../kernel/omit.js";
 import { type AttributeChanges, attributeChangesOf } from "../kernel/run/attribute.js";
 
@@ -23,7 +23,16 @@ import type { Signal } from "../replay/signal.js";
 import { WaitCall } from "../replay/wait-call.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
-import type { ApprovalOptions, ChildOptions, CompensationOptions, Context, Decision, Winner } from "./context.js";
+import type {
+  ApprovalOptions,
+  ChildOptions,
+  CompensationOptions,
+  Context,
+  Decision,
+  Output,
+  OutputOptions,
+  Winner,
+} from "./context.js";
 import { NO_OPTIONS, rulesOf } from "./step-rules.js";
 import { cleaningUp, quiet, type TransactionWork, type Work, WorkflowCalls } from "./workflow-calls.js";
 
@@ -170,6 +179,22 @@ export class WorkflowContext extends WorkflowCalls implements Context {
     );
   }
 
+  output<T>(key: string, ...rest: [Work<T>] | [OutputOptions, Work<T>]): Promise<Output<T>> {
+    const [{ keep = A_YEAR, timeout }, deliver] = rest.length === 1 ? [{} as OutputOptions, rest[0]] : rest;
+    const name = `output ${outputKey(key)}`;
+    const keepMs = toMs(keep, `keep of ${JSON.stringify(name)}`);
+    const rules = { atMostOnce: true, finishOnAbort: true, ...(timeout !== undefined && { timeout }) };
+    const { runId } = this;
+    const taken = this.transaction(name, { retry: TAKE_AGAIN }, (tx, { idempotencyKey: call }) =>
+      this.#writes.takeOutput({ key, runId, call, keepMs }, tx),
+    );
+    const delivered = taken.then(async (by): Promise<Output<T>> => {
+      if (by !== null) return { outcome: "duplicate", by };
+      return { outcome: "delivered", value: await this.work("step", name, rules, deliver) };
+    });
+    return quiet(delivered);
+  }
+
   set(name: string, value: unknown): Promise<void> {
     const { data } = this.codecs.encode(value, `value of ${JSON.stringify(name)}`);
     if (data.length > LONGEST_VALUE)
@@ -232,5 +257,8 @@ export class WorkflowContext extends WorkflowCalls implements Context {
   }
 }
 
+const A_YEAR = "365d";
+/** Of two runs of a memory store that take a key at the same time, one has to repeat it. */
+const TAKE_AGAIN = { attempts: 10, delay: 10, maxDelay: 100 } as const;
 /** Of what `run.get` reads, encoded. */
 const LONGEST_VALUE = 8 * 1024;

@@ -10,20 +10,21 @@ import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";
 import { workflowProgram } from "./execute.js";
 
+/** Options of a workflow: its queue, limits, timeout and recovery. */
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
-  /** The queue of its runs. Default: its name. */
+  /** The queue of its runs. @default its name */
   readonly queue?: string;
-  /** Pins new runs to programs of this version. Default: any version may execute them. */
+  /** Pins new runs to programs of this version. @default any version may execute them */
   readonly version?: string;
   /** How long a run may take from its start, waits included; then it cleans up and is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
-  /** How long a run may clean up after a cancel or its timeout; then it ends at once. Default 1 min. */
+  /** How long a run may clean up after a cancel or its timeout; then it ends at once. @default 1 min */
   readonly cleanupTimeout?: Duration;
   /** After this many failures in a row, triggers start no run until a probe succeeds. `start` is not affected. */
   readonly circuitBreaker?: CircuitBreaker;
-  /** What happens to a run when the process that worked on it died. Default: resume. */
+  /** What happens to a run when the process that worked on it died. @default resume */
   readonly recovery?: Recovery;
-  /** Served only by nodes of these stacks. Default: by any. */
+  /** Served only by nodes of these stacks. @default by any */
   readonly stacks?: readonly string[];
 }
 
@@ -41,6 +42,23 @@ type InputOfRun<Run extends AnyRun, None = void> = Run extends (ctx: any, ...res
     : Rest[0]
   : never;
 
+/**
+ * Defines a workflow: an async function whose context records each call, so that another node continues it after a
+ * crash.
+ *
+ * @example
+ * ```ts
+ * export const order = workflow("order", async (ctx, input: { id: string; cents: number }) => {
+ *   const receipt = await ctx.step("charge", async ({ idempotencyKey }) => charge(input, idempotencyKey));
+ *   await ctx.step("pack", () => work(`pack ${input.id}`));
+ *   const answer = await ctx.approval("ship", { ask: `Ship ${input.id}?`, to: "warehouse", timeout: "2d" });
+ *   if (answer.outcome !== "approved") return { receipt, shipped: false };
+ *   await ctx.sleep("cool off", "300ms");
+ *   await ctx.step("ship", () => work(`ship ${input.id}`));
+ *   return { receipt, shipped: true };
+ * });
+ * ```
+ */
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   run: WorkflowFunction<In, Out>,
@@ -61,10 +79,8 @@ export function workflow<
   options: WorkflowOptions<InputOfTriggers<Triggers>> & { readonly on: Triggers },
   run: WorkflowFunction<InputOfTriggers<Triggers>, Out>,
 ): Workflow<Name, InputOfTriggers<Triggers>, Out>;
-/**
- * Infers the whole function: inferring its input alone makes TypeScript check event paths before it has seen the
- * function.
- */
+// Infers the whole function: inferring its input alone makes TypeScript check event paths before it has seen the function.
+/** With options. */
 export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
   options: WorkflowOptions<InputOfRun<Run>>,

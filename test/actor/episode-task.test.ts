@@ -38,7 +38,10 @@ onBothStores((bench) => {
     check: episode(check, { needs: { first }, input, onFailure: { attempts: 3, delay: 20, notAfter: ["HOPELESS"] } }),
   });
   const pauses = dag("pauses", { check: episode(check, { input: (_needs, n: number) => n, onFailure: "pause" }) });
-  const open = () => bench.open({ programs: [worker, aborts, retries, pauses] });
+  const later = dag("later", {
+    check: episode(check, { input: (_needs, n: number) => n, onFailure: { attempts: 2, delay: "1h" } }),
+  });
+  const open = () => bench.open({ programs: [worker, aborts, retries, pauses, later] });
 
   test("an episode gets the results of its needs, and its result is the task's", async () => {
     const node = await open();
@@ -72,6 +75,25 @@ onBothStores((bench) => {
     tried.length = 0;
     await expect((await node.start(retries, -9)).result({ timeout: "10s" })).rejects.toMatchObject({ state: "failed" });
     expect(tried).toEqual([-8]);
+    await node.stop();
+  });
+
+  test("episodes that fail at the same moment are not all tried again at the same moment (F66)", async () => {
+    const node = await open();
+    fails = 8;
+    const runs = await Promise.all(Array.from({ length: 8 }, (_, n) => node.start(later, n)));
+    const wakes = async () => {
+      const filter = { env: "default", program: "later::check", states: ["parked"] } as const;
+      const { runs: parked } = await bench.store.runs.list(filter, { limit: 20 });
+      return parked.flatMap(({ wakeAt }) => wakeAt ?? []);
+    };
+    await expect.poll(async () => (await wakes()).length, wait).toBe(runs.length);
+    const times = (await wakes()).map((at) => at - Date.now());
+    expect(Math.max(...times)).toBeLessThanOrEqual(3_600_000);
+    expect(Math.min(...times)).toBeGreaterThan(0.79 * 3_600_000);
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(60_000);
+    fails = 0;
+    await Promise.all(runs.map((run) => run.cancel()));
     await node.stop();
   });
 

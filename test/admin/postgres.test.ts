@@ -109,7 +109,7 @@ test("the audit row is in the transaction of its change, with who, what and befo
   expect(rows[0].audited).toBe(rows[0].written);
   const started = await pool.query(
     `select a.xmin::text = r.xmin::text as same from ${schema}.audit a, ${schema}.journal r
-     where r.run_id = $1 and r.seq = 1 and a.action = 'runs.start' and a.object = 'unserved-program'`,
+     where r.run_id = $1 and r.seq = 1 and a.action = 'runs.start' and a.object = $1::text`,
     [id],
   );
   expect(started.rows).toEqual([{ same: true }]);

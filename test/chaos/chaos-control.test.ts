@@ -1,7 +1,8 @@
 // Controls of the chaos run: without faults no claim changes hands, and a missing fence is detected.
 
 import { describe, expect, test } from "vitest";
-import { doubled, lateBegins, type Recorded } from "../../chaos/check.js";
+import { doubled, lateBegins, type Recorded, wrongSagas } from "../../chaos/check.js";
+import { exceeded, judgeWindows, timers } from "../../chaos/check-kinds.js";
 import type { Mark } from "../../chaos/programs.js";
 import { runChaos } from "./run-chaos.js";
 
@@ -73,5 +74,55 @@ describe("a step began too late when its process", () => {
     expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [{ pid: 7, from: 3_000, until: 5_900 }])).toBe(0);
     expect(lateBegins(grants, [{ ...mark, epoch: 2, at: 6_000 }], [])).toBe(0);
     expect(lateBegins(grants, [{ ...mark, at: 4_000 }], [])).toBe(0);
+  });
+});
+
+describe("the checker of kinds reports", () => {
+  test("a timer that is early or comes twice", () => {
+    const fired = (at: number) => ({ instance: "i", name: "after 400ms in red", at });
+    const start = { instance: "i", name: "start", at: 0 };
+    expect(timers([start, fired(400)])).toEqual({ early: 0, doubled: 0 });
+    expect(timers([start, fired(390)])).toEqual({ early: 1, doubled: 0 });
+    expect(timers([start, fired(400), fired(900)])).toEqual({ early: 0, doubled: 1 });
+  });
+
+  test("windows that are missing, doubled or early", () => {
+    const window = (s: number, at = s * 1_000) => ({ window: new Date(s * 1_000).toISOString(), at });
+    expect(judgeWindows([1, 2, 3].map((s) => window(s)))).toEqual({ early: 0, lost: 0, doubled: 0 });
+    expect(judgeWindows([1, 2, 4].map((s) => window(s)))).toEqual({ early: 0, lost: 1, doubled: 0 });
+    expect(judgeWindows([1, 2, 2, 3].map((s) => window(s)))).toEqual({ early: 0, lost: 0, doubled: 1 });
+    expect(judgeWindows([window(1), window(2, 1_900)])).toEqual({ early: 1, lost: 0, doubled: 0 });
+  });
+
+  test("more runs than a limit admits, also of one serial key", () => {
+    const move = (runId: string, state: string, account = runId) => ({ runId, state, account });
+    const three = ["a", "b", "c"].map((id) => move(id, "waiting"));
+    expect(exceeded([...three, move("a", "completed"), move("d", "waiting")])).toBe(0);
+    expect(exceeded([...three, move("d", "waiting")])).toBe(1);
+    expect(exceeded([move("a", "parked", "x"), move("b", "waiting", "x")])).toBe(1);
+    expect(exceeded([move("a", "held", "x"), move("b", "waiting", "x")])).toBe(0);
+  });
+});
+
+describe("a cancelled trip is wrong when it", () => {
+  const undo = (...parts: string[]) => parts.map((part) => `undo book ${part}`);
+  const cancelled = (...steps: string[]) => wrongSagas([{ id: "t", state: "cancelled", steps }], new Map());
+
+  test("leaves something done, undoes it twice or in another order", () => {
+    expect(cancelled("book hotel", "book car", ...undo("hotel"))).toBe(1);
+    expect(cancelled("book hotel", ...undo("hotel", "hotel"))).toBe(1);
+    expect(cancelled("book hotel", "book car", ...undo("hotel", "car"))).toBe(1);
+  });
+
+  test("but not when it also undoes a step that had no result yet", () => {
+    expect(cancelled("book hotel", ...undo("hotel"))).toBe(0);
+    expect(cancelled("book hotel", ...undo("car", "hotel"))).toBe(0);
+    expect(cancelled()).toBe(0);
+  });
+
+  test("completes although its cancel was acknowledged, or undoes without a cancel", () => {
+    const completed = (steps: string[], sure: boolean) =>
+      wrongSagas([{ id: "t", state: "completed", steps }], new Map([["t", sure]]));
+    expect([completed([], true), completed(undo("hotel"), false), completed(["book hotel"], false)]).toEqual([1, 1, 0]);
   });
 });

@@ -14,13 +14,23 @@ test("sixty seconds of chaos: takeovers, every kind of fault, no violation", { t
     doubledEffects: 0,
     lateBegins: 0,
     lostRuns: 0,
-    deadInnocents: 0,
+    innocentDead: 0,
+    timersEarly: 0,
+    timersLost: 0,
+    timersDoubled: 0,
+    triggersLost: 0,
+    triggersDoubled: 0,
+    limitExceeded: 0,
+    auditMissing: 0,
+    crossEnv: 0,
     failedRuns: 0,
     wrongRuns: 0,
+    wrongSagas: 0,
     stuckRuns: 0,
     surprises: [],
     ok: true,
   });
   expect(report.takeovers).toBeGreaterThan(0);
+  expect(report.cancelled).toBeGreaterThan(0);
   for (const fault of FAULTS) expect(report.faults[fault], `${fault} happened`).toBeGreaterThan(0);
 });

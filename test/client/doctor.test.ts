@@ -60,3 +60,19 @@ test("silent nodes, and waiting runs that no live node claims", () => {
   const alive = { ...node, alive: true, claims: [{ queue: "q" }] } as unknown as NodeRecord;
   expect(examineWork([alive], [queue]).every(({ level }) => level === "ok")).toBe(true);
 });
+
+test("an incarnation that was killed and followed by another is no fault once it holds nothing", () => {
+  const dead = {
+    name: "a",
+    identity: "a",
+    alive: false,
+    stoppedAt: null,
+    holds: 0,
+    claims: [],
+  } as unknown as NodeRecord;
+  const next = { ...dead, alive: true } as NodeRecord;
+  const levels = (nodes: readonly NodeRecord[]) => examineWork(nodes, []).map(({ level }) => level);
+  expect(levels([dead])).toContain("warning");
+  expect(levels([dead, next])).not.toContain("warning");
+  expect(levels([{ ...dead, holds: 1 }, next])).toContain("warning");
+});

@@ -50,6 +50,33 @@ onBothStores((open) => {
     await bench.during(worker.stop());
   });
 
+  test("a dead letter is reported by one worker, also when a node reclaims it, or while no worker is up", async () => {
+    const bench = open();
+    const dead = bench.queue();
+    const id = await dead.enqueue({ type: "start", maxAttempts: 1 });
+    await dead.dequeue("w1");
+    await bench.pass(300_000);
+    await bench.store.runs.reclaimExpired({ env: bench.env, limit: 100 }); // as a node does
+    expect((await dead.getJob(id))?.status).toBe("dead_letter");
+    const workers = [1, 2].map((n) =>
+      bench.worker({ queue: bench.queue(), handler: () => {}, workerId: `alive ${n}`, reclaimIntervalMs: 1_000 }),
+    );
+    await Promise.all(workers.map(({ worker }) => worker.start()));
+    const letters = () => workers.flatMap(({ told }) => told.filter(([name]) => name === "job:dead_letter"));
+    await bench.until(() => letters().length > 0, 500);
+    await bench.during(bench.world.advance(5_000));
+    for (let i = 0; i < 10; i++) await bench.until(() => true);
+    expect(letters()).toMatchObject([["job:dead_letter", { jobId: id }]]);
+    // One that its own worker has reported is not reported again.
+    await Promise.all(workers.map(({ worker }) => bench.during(worker.stop())));
+    const failing = await dead.enqueue({ type: "start", maxAttempts: 1 });
+    await dead.nack((await dead.dequeue("w1"))!, new Error("no"));
+    const late: string[] = [];
+    await bench.queue().reclaimExpired({ onDeadLetter: ({ jobId }) => late.push(jobId) });
+    expect((await dead.getJob(failing))?.status).toBe("dead_letter");
+    expect(late).toEqual([]);
+  });
+
   test("a worker that has nothing to do gives signs of life; a listener hears one event, or no more", async () => {
     const bench = open();
     const queue = bench.queue();

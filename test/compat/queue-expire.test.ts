@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
+import { deferred } from "../harness/deferred.js";
 import { type Bench, onBothStores } from "./bench.js";
 import { start, statusOf, take } from "./queue-scene.js";
 
@@ -79,6 +80,29 @@ function expiring(open: () => Bench) {
       expect(await queue.heartbeat(first, undefined, "w1")).toEqual({ ok: false, reason: "lost" });
       expect(await statusOf(queue, id)).toBe("active");
       expect(await queue.ack(second, "w1")).toBe(true);
+    });
+
+    test("a worker that stalls between its claim and its epoch, and loses the job meanwhile, does not get it", async () => {
+      const bench = open();
+      const stalled = deferred<void>();
+      const reached = deferred<void>();
+      const { leases } = bench.store;
+      const acquire: typeof leases.acquire = async (request) => {
+        reached.resolve();
+        await stalled.promise;
+        return leases.acquire(request);
+      };
+      const slow = bench.queue({}, { ...bench.store, leases: { ...leases, acquire } });
+      const queue = bench.queue();
+      await queue.enqueue({ ...start, runId: "r" });
+      const late = slow.dequeue("w1");
+      await reached.promise;
+      await bench.pass(300_001);
+      await queue.reclaimExpired();
+      const job = await take(queue, "w2");
+      stalled.resolve();
+      expect(await late).toBe(null);
+      expect(await queue.ack(job, "w2")).toBe(true);
     });
 
     test("a job that ends in a crash each time is dead-lettered, with its reason", async () => {

@@ -25,6 +25,9 @@ describeWith("pgbouncer", "through PgBouncer", (program) => {
     await direct.checkSchema();
     await pooled.checkSchema();
     expect([direct.pooled, pooled.pooled]).toEqual([false, true]);
+    const found = async (store: typeof pooled) => (await store.examine()).abilities.map(({ is }) => is);
+    expect(await found(direct)).toEqual(Array(5).fill("works"));
+    expect(await found(pooled)).toEqual(["works", ...Array(4).fill("falls back")]);
     await direct.close();
     await pooled.close();
   });

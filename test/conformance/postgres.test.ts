@@ -38,7 +38,8 @@ test("a node works with these rights: a step, a transaction, a child, a signal, 
   const run = await node.start(parent, undefined);
   await run.signal(ask, 1);
   expect(await run.result({ timeout: "20s" })).toBe(4);
-  await expect(store.migrate()).rejects.toThrow(/permission denied/);
+  // There is nothing to do, and that can be seen with these rights.
+  expect((await store.migrate()).applied).toEqual([]);
   await node.stop();
   await store.close();
 });

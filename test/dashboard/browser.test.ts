@@ -6,110 +6,22 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { RouteName } from "../../src/admin/api.js";
 import { describeWith } from "../harness/require.js";
-import { type Built, buildDashboard } from "./built.js";
 import { ANSWERS, Mistake } from "./fixture/answers.js";
 import { uuid } from "./fixture/clock.js";
-import { DAG, GRAPH, LONG, REFUSED, TAKEOVER } from "./fixture/runs.js";
+import { HOSTILE_PAGES, hostile } from "./fixture/hostile.js";
+import { EMPTY, PAGES } from "./fixture/pages.js";
+import { GRAPH, LONG, REFUSED, TAKEOVER } from "./fixture/runs.js";
 import { type FixtureServer, serveFixture } from "./fixture/server.js";
+import { sharedDashboard } from "./shared-build.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** Every page, and the tabs of a run. */
-const PAGES = [
-  "",
-  "runs",
-  `runs/${TAKEOVER}`,
-  `runs/${REFUSED}?at=5`,
-  `runs/${DAG}?tab=shape`,
-  `runs/${GRAPH}?tab=shape`,
-  `runs/${TAKEOVER}?tab=journal`,
-  `runs/${TAKEOVER}?tab=inbox`,
-  `runs/${DAG}?tab=related`,
-  `runs/${TAKEOVER}?tab=facts`,
-  "nodes",
-  `nodes/${uuid(901)}`,
-  "approvals",
-  "dead",
-  "queues",
-  "queues/mail",
-  "schedules",
-  "triggers",
-  "machines",
-  "machines/orders/o-17",
-  "timers",
-  "leases",
-  "programs",
-  "programs/research",
-  "audit",
-  "settings",
-  "doctor",
-];
-
-const NONE = { rows: [], next: null };
-/** Pages with nothing to show, and the answers that make them so. */
-const EMPTY: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
-  ["", { "figures.list": { stepSeconds: 10, figures: [], programs: [], at: null } }],
-  ["runs", { "runs.list": NONE }],
-  ["nodes", { "nodes.list": NONE }],
-  ["approvals", { "approvals.list": NONE }],
-  ["dead", { "dead.groups": { groups: [], looked: { n: 0, atLeast: false } } }],
-  ["queues", { "queues.list": NONE }],
-  ["schedules", { "schedules.list": NONE }],
-  ["triggers", { "triggers.list": NONE }],
-  ["machines", { "machines.list": NONE }],
-  ["timers", { "timers.list": NONE }],
-  ["leases", { "leases.list": NONE }],
-  ["programs", { "programs.list": NONE }],
-  ["audit", { "audit.list": NONE }],
-  ["settings", { "tokens.list": NONE }],
-];
-
-const MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>";
-/** Fields whose text comes from people and programs. */
-const WRITTEN = [
-  "text",
-  "ask",
-  "note",
-  "code",
-  "message",
-  "by",
-  "detail",
-  "problem",
-  "key",
-  "approval",
-  "event",
-  "remedy",
-  "sender",
-];
-const HOSTILE_PAGES = [
-  "",
-  "approvals",
-  "dead",
-  "queues",
-  "triggers",
-  "machines",
-  "timers",
-  "leases",
-  "audit",
-  "doctor",
-];
-
-/** The answer with markup in every such field. */
-function hostile(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(hostile);
-  if (typeof value !== "object" || value === null) return value;
-  const pairs = Object.entries(value).map(([name, one]) =>
-    WRITTEN.includes(name) && typeof one === "string" ? [name, MARKUP] : [name, hostile(one)],
-  );
-  return Object.fromEntries(pairs);
-}
-
 interface AxeFinding {
   readonly id: string;
   readonly nodes: readonly { readonly html: string }[];
 }
 
 describeWith("browser", "the dashboard in a browser", (executablePath) => {
-  let built: Built;
+  let built: string;
   let server: FixtureServer;
   let browser: Browser;
   let context: BrowserContext;
@@ -117,8 +29,8 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
   const problems: string[] = [];
 
   beforeAll(async () => {
-    built = await buildDashboard();
-    server = await serveFixture(built.folder, "/ops/");
+    built = await sharedDashboard();
+    server = await serveFixture(built, "/ops/");
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
     page = await context.newPage();
@@ -130,7 +42,6 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
   afterAll(async () => {
     await browser?.close();
     await server?.close();
-    built?.remove();
   });
   beforeEach(() => {
     problems.length = 0;
@@ -266,6 +177,30 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     await dialog.getByRole("button", { name: "Close" }).click();
   });
 
+  test("every chip is sent: a filter that is shown is what a bulk action means", async () => {
+    await open(`runs?key=order&node=node-b&parent=${TAKEOVER}`);
+    await expect.poll(() => page.locator(".chip").count()).toBe(3);
+    const wanted = { key: "order", node: "node-b", parent: TAKEOVER };
+    await page.getByRole("button", { name: "All that fit…" }).click();
+    await page.locator("dialog[open]").getByText("would be changed").waitFor();
+    expect(server.called.findLast(({ name }) => name === "bulk.preview")?.input["filter"]).toMatchObject(wanted);
+    await page.keyboard.press("Escape");
+  });
+
+  test("a definition is edited over the version that was read, after its changes were shown", async () => {
+    await open("programs");
+    await page.getByRole("button", { name: "Edit…" }).first().click();
+    const body = page.getByLabel("Body (JSON)");
+    const before = JSON.parse(await body.inputValue());
+    await body.fill(JSON.stringify({ ...before, retries: 3 }));
+    await page.getByRole("button", { name: "Compare…" }).click();
+    await page.locator(".changes").getByText("+ retries: 3").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await expect.poll(() => server.called.some(({ name }) => name === "definitions.save")).toBe(true);
+    const saved = server.called.find(({ name }) => name === "definitions.save");
+    expect(saved?.input).toMatchObject({ body: { retries: 3 }, over: expect.any(Number) });
+  });
+
   test("a decision is bound to what was shown, and a conflict is a sentence", async () => {
     await open("approvals");
     const [first, second] = [page.locator(".approval").nth(0), page.locator(".approval").nth(1)];
@@ -281,6 +216,26 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     await second.getByText("bob decided this 4 s before you").waitFor();
   });
 
+  test("a question whose answer is data takes JSON, and says what is none before it sends it", async () => {
+    server.instead.set("runs.decide", () => ({ outcome: "decided" }));
+    await open("approvals");
+    const question = page.getByRole("article", { name: "Which tone?" });
+    const answers = () => server.called.filter(({ name }) => name === "runs.decide");
+    await question.getByLabel("Answer (JSON)").fill("dry");
+    await question.getByRole("button", { name: "answered" }).click();
+    await question.getByText("The data is not JSON").waitFor();
+    expect(answers()).toEqual([]);
+    await question.getByLabel("Answer (JSON)").fill('{"tone":"dry"}');
+    await question.getByRole("button", { name: "answered" }).click();
+    await expect.poll(answers).toHaveLength(1);
+    expect(answers()[0]?.input).toMatchObject({ choice: "answered", nth: "1.q2", data: { tone: "dry" } });
+    const gate = page.getByRole("article", { name: "Ship o-17?" });
+    await gate.getByText("Send data with the choice").click();
+    await gate.getByLabel("Data (JSON)").fill('{"parcels":1}');
+    await gate.getByRole("button", { name: "approve" }).click();
+    await expect.poll(() => answers().at(-1)?.input).toMatchObject({ choice: "approve", data: { parcels: 1 } });
+  });
+
   test("markup in a payload is shown as text", async () => {
     await open(`runs/${TAKEOVER}?tab=journal`);
     await page.getByRole("button", { name: /^show/ }).first().click();
@@ -293,10 +248,11 @@ describeWith("browser", "the dashboard in a browser", (executablePath) => {
     for (const [name, make] of Object.entries(ANSWERS)) {
       if (name !== "session.get") server.instead.set(name as RouteName, (input) => hostile(make(input)));
     }
+    await open("");
     for (const path of HOSTILE_PAGES) {
-      await open(path);
-      expect(await page.locator("main img, main script").count()).toBe(0);
+      await move(path);
       await expect.poll(() => page.locator("main").textContent()).toContain("<img src=x");
+      expect(await page.locator("main img, main script").count()).toBe(0);
     }
     expect(problems).toEqual([]);
   });

@@ -21,6 +21,8 @@ function claim(
     holder: holder(name),
     from: at(times[0]),
     to: at(times[1]),
+    begins: null,
+    heard: null,
     entries: 2,
     ended,
     reclaimed: null,
@@ -62,6 +64,35 @@ describe("the owner lane", () => {
     ]);
   });
 
+  test("does not say that a run was queued while its first step worked: only the end of a step is recorded", () => {
+    const lost = claim(1, "a", [3, 5], "reclaimed", {
+      begins: "step",
+      reclaimed: { at: at(7), by: holder("b"), outcome: "waiting", refused: 0 },
+    });
+    const { segments } = lane({
+      claims: [lost, claim(2, "b", [9, 12], "completed", { begins: "step" })],
+      endedAt: 12_000,
+    });
+    expect(segments.map(({ kind, label, from, to }) => [kind, label, from / 1_000, to / 1_000])).toEqual([
+      ["taken", "queued, then a", 0, 3],
+      ["held", "a", 3, 5],
+      ["gap", "no owner 2.0 s", 5, 7],
+      ["taken", "queued, then b", 7, 9],
+      ["held", "b", 9, 12],
+    ]);
+  });
+
+  test("shows a lost node up to its last heartbeat", () => {
+    const lost = claim(1, "a", [1, 2], "reclaimed", {
+      heard: at(5),
+      reclaimed: { at: at(7), by: null, outcome: "waiting", refused: 0 },
+    });
+    expect(kinds({ claims: [lost, claim(2, "b", [7, 9], "held")] }).slice(1, 3)).toEqual([
+      ["held", 1, 5],
+      ["gap", 5, 7],
+    ]);
+  });
+
   test("shows a refused late write", () => {
     const lost = claim(1, "a", [1, 5], "reclaimed", {
       reclaimed: { at: at(7), by: null, outcome: "waiting", refused: 2 },
@@ -75,7 +106,7 @@ describe("the owner lane", () => {
 
   test("shows a released run as idle, with what it waits for", () => {
     const { segments } = lane({ claims: [claim(1, "a", [1, 5], "parked")], waiting: "sleep" });
-    expect(segments.at(-1)).toMatchObject({ kind: "idle", open: true, label: "sleep 15 s" });
+    expect(segments.at(-1)).toMatchObject({ kind: "idle", open: true, label: "15 s · sleep" });
   });
 
   test("shows a lost run that no node has reclaimed as without an owner until now", () => {
@@ -98,6 +129,28 @@ describe("the owner lane", () => {
       ["held", 5, 5],
       ["gap", 5, 9],
       ["held", 9, 20],
+    ]);
+  });
+
+  test("draws a node that was cut off before its first entry up to the reclaim", () => {
+    const mute = claim(1, "a", [0, 0], "reclaimed", {
+      from: null,
+      to: null,
+      reclaimed: { at: at(4), by: null, outcome: "waiting", refused: 1 },
+    });
+    const { segments, marks } = lane({
+      claims: [mute, claim(2, "b", [6, 7], "completed", { begins: "step" })],
+      endedAt: 7_000,
+    });
+    expect(segments.map(({ label, from, to }) => [label, from / 1_000, to / 1_000])).toEqual([
+      ["queued, then a", 0, 4],
+      ["a", 4, 4],
+      ["queued, then b", 4, 6],
+      ["b", 6, 7],
+    ]);
+    expect(marks.map(({ kind, at: when }) => [kind, when])).toEqual([
+      ["lost", 4_000],
+      ["refused", 4_000],
     ]);
   });
 

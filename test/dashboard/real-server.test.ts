@@ -7,7 +7,7 @@ import { createNode, type Node, workflow } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { deferred } from "../harness/deferred.js";
 import { describeWith } from "../harness/require.js";
-import { type Built, buildDashboard } from "./built.js";
+import { sharedDashboard } from "./shared-build.js";
 
 const PAGES = [
   "",
@@ -33,7 +33,7 @@ describeWith("browser", "the dashboard over the real API", (executablePath) => {
     return answer.outcome;
   });
   const store = memoryStore();
-  let built: Built;
+  let built: string;
   let node: Node;
   let site: Dashboard;
   let url: string;
@@ -42,9 +42,9 @@ describeWith("browser", "the dashboard over the real API", (executablePath) => {
   const problems: string[] = [];
 
   beforeAll(async () => {
-    built = await buildDashboard();
+    built = await sharedDashboard();
     node = await createNode({ store, programs: [order] });
-    site = dashboard({ store, page: built.folder, basePath: "/ops" });
+    site = dashboard({ store, page: built, basePath: "/ops" });
     url = (await site.listen({ port: 0 })).url;
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
     page = await browser.newPage();
@@ -57,9 +57,14 @@ describeWith("browser", "the dashboard over the real API", (executablePath) => {
     await browser?.close();
     await site?.close();
     await node?.stop();
-    built?.remove();
   });
 
+  /** Without a reload. */
+  const move = async (path: string) => {
+    const address = JSON.stringify(`/ops/${path}`);
+    await page.evaluate(`history.pushState(null, "", ${address}); dispatchEvent(new PopStateEvent("popstate"))`);
+    await page.locator("main h1").first().waitFor();
+  };
   const open = async (path: string) => {
     await page.goto(`${url.replace(/\/$/, "")}/${path}`);
     await page.locator("main h1").first().waitFor();
@@ -74,7 +79,7 @@ describeWith("browser", "the dashboard over the real API", (executablePath) => {
     await page.locator(".run-line .state.is-parked").waitFor();
     await expect
       .poll(() => page.locator(".row-name").allTextContents())
-      .toEqual(expect.arrayContaining(["pack", "charge", "ship"]));
+      .toEqual(expect.arrayContaining(["pack", "charge", "ship · approval"]));
     await open("approvals");
     await page.getByRole("heading", { name: "Ship o-1?" }).waitFor();
     await page.getByRole("button", { name: "approve" }).click();
@@ -96,7 +101,7 @@ describeWith("browser", "the dashboard over the real API", (executablePath) => {
   });
 
   test.each([...PAGES, ...MORE])("/%s reads the real API without an error", async (path) => {
-    await open(path);
+    await move(path);
     await expect.poll(() => page.locator(".loading").count()).toBe(0);
     expect(await page.locator(".problem").count()).toBe(0);
     expect(problems).toEqual([]);

@@ -13,7 +13,17 @@ function entry(seq: number, kind: string, seconds: number, more: Partial<Entry> 
   return { seq, epoch: 1, kind, name: "charge", key: "1", at: at(seconds), bytes: null, codec: null, ...more };
 }
 
-const held: Claim = { epoch: 1, holder: null, from: at(1), to: at(9), entries: 3, ended: "held", reclaimed: null };
+const held: Claim = {
+  epoch: 1,
+  holder: null,
+  from: at(1),
+  to: at(9),
+  begins: null,
+  heard: null,
+  entries: 3,
+  ended: "held",
+  reclaimed: null,
+};
 const rows = (entries: readonly Entry[], more: Partial<TimelineInput> = {}) =>
   timelineRows({ entries, claims: [held], now: 20_000, running: true, ...more });
 const bars = (entries: readonly Entry[], more: Partial<TimelineInput> = {}) =>
@@ -29,6 +39,33 @@ describe("the timeline", () => {
     ).toEqual([
       ["pack", ["done", 1, 3]],
       ["charge", ["done", 3, 5]],
+    ]);
+  });
+
+  test("says how long the first step of a claim took at most, and draws steps that ended together from one begin", () => {
+    const claim = { ...held, from: at(3) };
+    const start = entry(1, "start", 0, { epoch: 0 });
+    const shown = rows(
+      [start, entry(2, "step", 3), entry(3, "step", 5, { name: "a" }), entry(4, "step", 5, { name: "b" })],
+      {
+        claims: [claim],
+      },
+    );
+    expect(shown.map(({ bars: [bar] }) => [bar?.from, bar?.to, bar?.upTo === true])).toEqual([
+      [0, 3_000, true],
+      [3_000, 5_000, false],
+      [3_000, 5_000, false],
+    ]);
+    expect(barBoxes(shown, timeAxis([0, 20_000], 1_020))[0]?.text).toBe("≤ 3.0 s");
+  });
+
+  test("draws the items of a fan-out from the entry before them", () => {
+    const item = (seq: number, seconds: number) => entry(seq, "item", seconds, { name: "search", key: String(seq) });
+    const shown = rows([entry(2, "node", 2, { name: "plan" }), item(3, 4), item(4, 4), item(5, 6)]);
+    expect(shown.slice(1).map(({ bars: [bar] }) => [bar?.from, bar?.to])).toEqual([
+      [2_000, 4_000],
+      [2_000, 4_000],
+      [2_000, 6_000],
     ]);
   });
 

@@ -21,7 +21,6 @@ const supervisor: Supervisor = {
   kill: (incarnation) => own("kill", incarnation),
   freeze: (incarnation) => (own("freeze", incarnation) ? 8_000 : null),
   restart: (incarnation) => own("restart", incarnation),
-  program: () => null,
 };
 const site = dashboard({ store: memoryStore(), auth: byHeader }, world, supervisor);
 afterAll(() => site.close());

@@ -54,6 +54,6 @@ test("a frozen node that wakes, and its late write", () => {
 
 test("an ended run says how; tasks have no line of their own", () => {
   const settled: NodeReport = { is: "settled", runId: RUN, as: "failed", error: "X" };
-  expect(story([0, "node-a", claimed(1)], [1, "node-a", settled])).toContain("▲ failed failed");
+  expect(story([0, "node-a", claimed(1)], [1, "node-a", settled])).toBe("order d4f166 ▲ failed ");
   expect(story([0, "node-a", claimed(1, true)])).toBe("");
 });

@@ -6,6 +6,7 @@ import type { EngineEvents } from "../../src/engine/events.js";
 import { Modes } from "../../src/engine/modes.js";
 import { Housekeeping } from "../../src/engine/upkeep/housekeeping.js";
 import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
+import { Vitals } from "../../src/engine/upkeep/vitals.js";
 import type { ModeState } from "../../src/kernel/node-mode.js";
 import { resolveSettings } from "../../src/kernel/setting/settings.js";
 import type { HouseReport, HouseRound, ReclaimRound } from "../../src/store/contract/node/house.js";
@@ -20,6 +21,8 @@ const QUIET: HouseReport = {
   due: false,
   called: [],
   peers: 1,
+  first: [],
+  gone: [],
   held: false,
   mode: null,
   overdue: false,
@@ -81,7 +84,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];
   const onRound = async (mode: ModeState | null) => void obeyed.push(mode);
-  const rest = { modes, reclaims: true, onRound, reclaimer: null, ...told };
+  const rest = { vitals: new Vitals(world, () => []), modes, reclaims: true, onRound, reclaimer: null, ...told };
   const bus = createBus<EngineEvents>();
   const failed: unknown[] = [];
   bus.on("housekeeping.failed", ({ error }) => failed.push(error));

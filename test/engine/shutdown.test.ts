@@ -41,6 +41,34 @@ test("a node whose database is unavailable stops soon after its grace, not when 
   expect(told).toEqual([1]);
 });
 
+test("a node whose goodbye is refused reports it and leaves all the same", async () => {
+  const store = memoryStore();
+  let isPresent = false;
+  const attend: Store["attend"] = async (...all) => {
+    const attendance = await store.attend(...all);
+    isPresent = true;
+    return {
+      ...attendance,
+      leave: async () => {
+        await attendance.leave();
+        isPresent = false;
+      },
+    };
+  };
+  const refused = new Error("no such schema");
+  const nodes = { ...store.nodes, stop: () => Promise.reject(refused) };
+  const node = await createNode({
+    store: { ...store, attend, nodes },
+    programs: [workflow("idle", async () => {})],
+    ...QUICK,
+  });
+  const troubles: unknown[] = [];
+  node.on("housekeeping.failed", ({ error }) => troubles.push(error));
+  await node.stop();
+  expect(isPresent).toBe(false);
+  expect(troubles).toEqual([refused]);
+});
+
 onBothStores((bench) => {
   let begun: Deferred<StepInfo>;
   let gate: Deferred<unknown>;

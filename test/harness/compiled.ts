@@ -12,7 +12,7 @@ declare module "vitest" {
 }
 
 const ROOT = join(import.meta.dirname, "../..");
-const FOLDERS = ["src", "test", "chaos", "scripts", "examples", "bench"];
+const FOLDERS = ["src", "test", "chaos", "soak", "scripts", "examples", "bench"];
 /** Tests, which start nothing, and the peers of the benchmarks. */
 const LEFT_OUT = /\.test\.ts$|\.d\.ts$|node_modules/;
 

@@ -19,12 +19,15 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { folder, remove } = startsProcesses() ? await compileAll() : { folder: "", remove: async () => {} };
   project.provide("compiledFolder", folder);
+  const dashboard = await mkdtemp(join(tmpdir(), "holdfast-dashboard-"));
+  project.provide("dashboardFolder", dashboard);
   const given = process.env["HOLDFAST_TEST_DATABASE_URL"];
   const { url, stop } = given ? { url: given, stop: async () => {} } : await ownServer();
   project.provide("databaseUrl", url);
   return async () => {
     await stop();
     await remove();
+    await rm(dashboard, { recursive: true, force: true });
   };
 }
 

@@ -54,7 +54,8 @@ export class ServerYard {
     return new ServerYard(folder, binaries, place.account);
   }
 
-  async primary(name: string): Promise<StreamingServer> {
+  /** `initdb`: more of its options; `settings`: of the server. */
+  async primary(name: string, more: { initdb?: string[]; settings?: string[] } = {}): Promise<StreamingServer> {
     const data = await this.#dataFolder(name);
     const args = [
       `--pgdata=${data}`,
@@ -63,11 +64,39 @@ export class ServerYard {
       "--encoding=UTF8",
       "--locale=C",
       "--no-sync",
+      ...(more.initdb ?? []),
     ];
     const options = { account: this.#account, cwd: this.#folder, env: this.#binaries.env };
     const { code, output } = await runProgram(this.#binaries.initdb, args, options);
     if (code !== 0) throw new TypeError(`initdb failed:\n${output}`);
-    return this.#start(data);
+    return this.#start(data, more.settings);
+  }
+
+  /** A server that has ended, on the same data and port. */
+  again(server: StreamingServer): Promise<StreamingServer> {
+    return this.#start(server.data, server.settings, server.port);
+  }
+
+  /** The files of a server that has ended, as they are: a backup. */
+  async copy(of: StreamingServer, name: string): Promise<string> {
+    const data = await this.#dataFolder(name);
+    await copyFolder(of.data, data, ["postmaster.pid"]);
+    await giveTo(data, this.#account);
+    return data;
+  }
+
+  /** The server again, on the files of a backup. */
+  restored(server: StreamingServer, data: string): Promise<StreamingServer> {
+    return this.#start(data, server.settings);
+  }
+
+  /** A folder that the servers may write to. */
+  async folder(name: string): Promise<string> {
+    return this.#dataFolder(name);
+  }
+
+  get account(): Account | null {
+    return this.#account;
   }
 
   /** A copy that streams from the given address; it serves reads, and writes once it is promoted. */
@@ -98,8 +127,12 @@ export class ServerYard {
     return replica;
   }
 
-  async close(): Promise<void> {
+  async closeServers(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.crash()));
+  }
+
+  async close(): Promise<void> {
+    await this.closeServers();
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
@@ -110,18 +143,19 @@ export class ServerYard {
     return data;
   }
 
-  async #start(data: string): Promise<StreamingServer> {
-    const port = await freePort();
+  async #start(data: string, more: readonly string[] = [], known?: number): Promise<StreamingServer> {
+    const port = known ?? (await freePort());
     const settings = [
       "listen_addresses=127.0.0.1",
       "unix_socket_directories=",
       "max_connections=200",
       "max_wal_size=1GB",
+      ...more,
     ];
     const args = ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])];
     const { env, postgres } = this.#binaries;
     const child = spawn(postgres, args, { ...this.#account, cwd: this.#folder, env, stdio: "ignore" });
-    const server = new StreamingServer(data, port, child);
+    const server = new StreamingServer(data, port, child, more);
     this.#servers.push(server);
     await server.untilAnswers();
     return server;
@@ -131,11 +165,13 @@ export class ServerYard {
 export class StreamingServer {
   readonly data: string;
   readonly port: number;
+  readonly settings: readonly string[];
   readonly #child: ChildProcess;
 
-  constructor(data: string, port: number, child: ChildProcess) {
+  constructor(data: string, port: number, child: ChildProcess, settings: readonly string[]) {
     this.data = data;
     this.port = port;
+    this.settings = settings;
     this.#child = child;
     child.on("error", () => {});
     process.once("exit", () => child.kill("SIGQUIT"));
@@ -179,9 +215,13 @@ export class StreamingServer {
     await this.query("select pg_promote(true, 30)");
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** At once: nothing is written on the way out. */
   async crash(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const gone = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGQUIT");
     await gone;

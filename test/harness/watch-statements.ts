@@ -40,7 +40,7 @@ export function watchStatements({ schema, now }: { readonly schema: string; read
     if (ours.application_name === "holdfast" && text.includes(`"${schema}"`)) {
       const name = /^\/\* (\w+) \*\//.exec(text)?.[1];
       if (name !== undefined) named.add(name);
-      else if (!/^\s*(?:listen|create schema) /.test(text)) {
+      else if (!/^\s*(?:listen|create schema) |\.migrations'?\)?\b/.test(text)) {
         texts.add(
           withoutSpace(
             withoutAudit(text)

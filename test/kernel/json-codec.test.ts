@@ -110,6 +110,10 @@ describe("what the codec carries", () => {
 });
 
 describe("what the codec refuses", () => {
+  class Result {
+    readonly rows = [];
+    readonly rowCount = 0;
+  }
   class Money {
     cents = 1;
   }
@@ -131,6 +135,7 @@ describe("what the codec refuses", () => {
     ["a symbol key", { a: { [Symbol("tag")]: 1 } }, "input.a", /symbol key Symbol\(tag\)/],
     ["a class instance", { total: new Money() }, "input.total", /an instance of Money/],
     ["an Error", { e: new TypeError("x") }, "input.e", /an instance of TypeError/],
+    ["the answer of a query", { q: new Result() }, "input.q", /an instance of Result \(of a query: return its rows/],
     ["a subclass of Date", { d: new LateDate() }, "input.d", /LateDate/],
     ["a subclass of Set", { d: new Tags() }, "input.d", /Tags/],
     ["a subclass of Array", { d: new Row() }, "input.d", /Row/],

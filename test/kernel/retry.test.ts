@@ -3,7 +3,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HoldfastError, InvalidInput } from "../../src/kernel/error.js";
-import { attemptsLeft, type Retry, type RetryRule, retryDelayMs, retryPolicy } from "../../src/kernel/run/retry.js";
+import {
+  attemptsLeft,
+  type Retry,
+  type RetryRule,
+  retryDelayMs,
+  retryPolicy,
+  spread,
+} from "../../src/kernel/run/retry.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
 
 const DEFAULTS = { attempts: 3, backoff: "exponential", delayMs: 1000, maxDelayMs: 3_600_000, factor: 2, jitter: 0.2 };
 const never = () => 0;
@@ -122,6 +130,20 @@ describe("retryDelayMs", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe("a storm of retries", () => {
+  it("of ten thousand runs that fail at the same moment is spread evenly over a fifth of the delay (F66)", () => {
+    const world = systemWorld();
+    const policy = retryPolicy({ delay: "10s", backoff: "fixed" });
+    const delays = Array.from({ length: 10_000 }, () => retryDelayMs(policy, 1, () => spread(`${world.id()}:3`)));
+    expect(Math.max(...delays)).toBeLessThanOrEqual(10_000);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(8_000);
+    const counts = new Map<number, number>();
+    for (const delay of delays) counts.set(Math.floor(delay / 100), (counts.get(Math.floor(delay / 100)) ?? 0) + 1);
+    // Twenty windows of 100 ms: 500 runs each.
+    expect(Math.max(...counts.values())).toBeLessThan(650);
   });
 });
 

@@ -30,6 +30,7 @@ describe("defaults", () => {
         crashLimit: 5,
         pollIntervalMs: 1000,
         pollMaxMs: 5000,
+        timerClaimMs: 5000,
         historyWarning: 10_000,
         historyLimit: 50_000,
       },

@@ -63,6 +63,29 @@ describe("rejected at definition, with what to use instead", () => {
     expect(orders.map(({ kind }) => kind)).toEqual(["entered", "emit", "log"]);
   });
 
+  test("an action of the machine's own that talks to an actor, unless `effects` replaces it", () => {
+    type Args = { self: { send(event: object): void }; system: { get(id: string): unknown } };
+    const cases: [unknown, string][] = [
+      [({ self }: Args) => self.send({ type: "X" }), "self"],
+      [async (args: Args) => args.system.get("x"), "system"],
+      [
+        function note(args: Args) {
+          return args.self;
+        },
+        "self",
+      ],
+    ];
+    for (const [note, used] of cases) {
+      const definition = createMachine({ entry: "note" } as never).provide({ actions: { note } } as never);
+      expect(refusal(definition as never)).toMatch(new RegExp(`action "note" that uses \`${used}\`.*\`effects\``));
+      expect(machine("m", definition as never, { effects: { note: () => {} } } as never).effects.size).toBe(1);
+    }
+    const other = { self: 1 };
+    const fine = (args: { context: unknown }) => [args.context, other.self];
+    const definition = createMachine({ entry: "note" } as never).provide({ actions: { note: fine } } as never);
+    expect(refusal(definition as never)).toBe(null);
+  });
+
   test("an inline action enqueued by enqueueActions is rejected when it occurs", () => {
     const hidden = () => {};
     const made = machine("m", createMachine({ entry: enqueueActions(({ enqueue }) => enqueue(hidden)) }) as never);

@@ -67,6 +67,32 @@ test("a node claims as many timers as it fires in a quarter of the lease, betwee
   expect(pace.isFull).toBe(true);
 });
 
+test("a node fires the timers it has set in time, also when another one is the first to look and hangs", async () => {
+  const { orders } = orderMachine("o", MINUTE);
+  const { orders: others } = orderMachine("p", MINUTE + 5_000);
+  // Which of two nodes is the first is the store's choice: each hangs once.
+  for (const hanging of [0, 1]) {
+    const world = new VirtualWorld();
+    const store = memoryStore({ world });
+    const hangs = { ...store.machines, claimTimers: () => new Promise<never>(() => {}) };
+    const nodes = [];
+    for (const nth of [0, 1])
+      nodes.push(await open([orders, others], world, nth === hanging ? { ...store, machines: hangs } : store));
+    await world.advance(5_000);
+    const { node, done } = nodes[1 - hanging]!;
+    const late: number[] = [];
+    node.on("timer.fired", ({ lateMs }) => late.push(lateMs));
+    await done(node.start(orders, { email: "" }, { id: "one" }));
+    await done(node.start(others, { email: "" }, { id: "two" }));
+    const gone = await done(node.start(orders, { email: "" }, { id: "three" }));
+    await world.advance(MINUTE / 2);
+    await done(gone.send({ type: "LEAVE" }));
+    await world.advance(MINUTE);
+    expect(late).toHaveLength(2);
+    for (const ms of late) expect(ms).toBeLessThan(60);
+  }
+});
+
 describe("a timer that kills its process", () => {
   const timer = (id: string, attempts: number, problem: string | null = null): TimerRecord => ({
     ...{ id, attempts, problem, instanceKey: "", generation: 1, kind: "after", name: "", dueAt: 0, tryAt: 0 },

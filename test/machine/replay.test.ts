@@ -157,6 +157,7 @@ async function play(plan: Drawn, steps: readonly ({ send: string } | { wait: num
   const instances = new Instances(place);
   const loop = new TimerLoop({
     ...{ instances, machines: [program], world, lookEveryMs: 1_000_000 },
+    ...{ incarnation: "00000000-0000-7000-8000-000000000000", settings: { timerClaimMs: 5_000 } },
     bus: { emit: () => {} },
   });
   const { clock, actor, deadlines } = interpreterOf(definition);

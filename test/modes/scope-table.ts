@@ -98,6 +98,14 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.setAttributes": line("id", (store, b) =>
     store.runs.setAttributes({ runId: b.any(), attributes: { region: "eu" } }),
   ),
+  "kept.get": line("env", (store, { env }) => store.kept.get(env, "s", "k")),
+  "kept.list": line("env", (store, { env }) => store.kept.list({ env, space: "s", limit: MOST })),
+  "kept.put": line("env", (store, { env }) =>
+    store.kept.put([{ env, space: "s", key: "k", value: { codec: "json", data: "1" }, ttlMs: null }]),
+  ),
+  "runs.takeOutput": line("env", (store, b) =>
+    store.runs.takeOutput({ env: b.env, key: "out", runId: b.id(), call: "c", keepMs: 60_000 }),
+  ),
   "runs.wakeParked": line("neutral", (store) => store.runs.wakeParked({ limit: MOST })),
   "runs.nextDue": line("groups", async (store, b) => store.runs.nextDue(await groupIds(store, b))),
   "runs.retry": line("id", (store, b) => store.runs.retry(b.runs, { ...by, callId: b.id(), fromStart: true })),
@@ -145,6 +153,7 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "nodes.changeMode": line("id", (store, b) => store.nodes.changeMode(b.node, { set: "full" }, { keep: true, ...by })),
   "nodes.stop": line("id", (store, b) => store.nodes.stop(b.id())),
   "nodes.list": line("env", (store, { env }) => store.nodes.list({ env, stopped: true })),
+  "nodes.programs": line("env", (store, { env }) => store.nodes.programs(env)),
   "queues.pause": line("env", (store, { env }) => store.queues.pause(env, "other", "me")),
   "queues.resume": line("env", (store, { env }) => store.queues.resume(env, "other")),
   "queues.list": line("env", (store, { env }) => store.queues.list(env)),

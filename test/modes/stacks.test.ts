@@ -115,7 +115,7 @@ onBothStores((bench) => {
     expect(await deferred).toEqual({ runId: run.id, program: "job", stack: null });
     await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
     const { entries } = (await bench.store.journal.read(run.id))!;
-    expect(entries.at(-1)?.payload?.data).toBe('{"code":"DEFERRED_EXPIRED"}');
+    expect(JSON.parse(entries.at(-1)!.payload!.data)).toMatchObject({ code: "DEFERRED_EXPIRED" });
   });
 
   describe("programs of some stacks", () => {

@@ -7,7 +7,7 @@ import { createClient } from "../../src/client/create-client.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
-import { innocent, poison } from "./poison.js";
+import { innocent, poison, type Way } from "./poison.js";
 
 const { url, schema } = testSchema();
 const QUICK = { timing: { housekeeping: 100, pollInterval: 50, pollMax: 200, presenceGrace: 300, lease: "30s" } };
@@ -27,11 +27,16 @@ afterEach(() => {
 afterAll(() => store.close());
 
 /** Starts a process, and the next one whenever it has died. Returns how often it did. */
-function supervise(identity: string, env: string): { deaths: number } {
+function supervise(identity: string, env: string, way: Way): { deaths: number } {
   const life = { deaths: 0 };
-  const wish = JSON.stringify({ url, schema, env, identity: { id: identity }, ...QUICK });
+  const wish = JSON.stringify({ url, schema, env, way, identity: { id: identity }, ...QUICK });
+  // A full heap is found late, after long attempts to free some of it: it must be small.
+  const execArgv = way === "memory" ? ["--max-old-space-size=64"] : [];
   const start = () => {
-    const child = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [wish], { execArgv: [] });
+    const child = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [wish], {
+      execArgv,
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
     children.add(child);
     child.on("exit", () => {
       children.delete(child);
@@ -44,15 +49,17 @@ function supervise(identity: string, env: string): { deaths: number } {
   return life;
 }
 
-for (const [n, workMs] of [
-  [1, 1_500],
-  [3, 4_000],
+for (const [n, workMs, way] of [
+  [1, 1_500, "kill"],
+  [1, 500, "memory"],
+  [3, 4_000, "kill"],
 ] as const) {
-  test(`poison among nine innocent runs on ${n} node(s): it ends dead after five crashes, and all others complete`, {
+  const how = way === "memory" ? "that runs out of memory" : "that kills its process";
+  test(`a run ${how} among nine innocent ones on ${n} node(s) ends dead after five crashes, and all others complete (F09)`, {
     timeout: 120_000,
   }, async () => {
     supervised = true;
-    const env = `poison-${n}`;
+    const env = `poison-${n}-${way}`;
     const client = createClient({ store, env });
     const runs = await Promise.all([
       client.start(
@@ -66,7 +73,7 @@ for (const [n, workMs] of [
         ),
       ),
     ]);
-    const lives = Array.from({ length: n }, (_, i) => supervise(`node-${i}`, env));
+    const lives = Array.from({ length: n }, (_, i) => supervise(`node-${i}`, env, way));
     const states = async () => Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!.state));
     await expect
       .poll(states, { timeout: 90_000, interval: 100 })

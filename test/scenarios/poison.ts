@@ -2,6 +2,9 @@
 
 import { workflow } from "../../src/workflow/workflow.js";
 
+/** How it ends its process. */
+export type Way = "kill" | "memory";
+
 export const poison = (kill: () => void) =>
   workflow("poison", async (ctx) => {
     await ctx.step("kill", async () => {

@@ -1,21 +1,9 @@
 // The server refuses the nodes for a while: a rotated password, revoked rights, a connection limit, a missing schema. Nothing fails.
 
-import { randomBytes } from "node:crypto";
-import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { actor } from "../../src/actor/actor.js";
-import { expectation } from "../../src/actor/expectation.js";
-import { createClient } from "../../src/client/create-client.js";
-import { dag } from "../../src/dag/dag.js";
-import { task } from "../../src/dag/task.js";
-import { graph, state } from "../../src/graph/index.js";
-import { createNode, type Node } from "../../src/node/create-node.js";
-import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
-import { every } from "../../src/trigger/schedule.js";
-import { workflow } from "../../src/workflow/workflow.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
-import { orderMachine } from "../machine/order-machine.js";
-import { QUICK } from "../workflow/node-suite.js";
+import { expectNothingEnds, type Refusal } from "./refused-work.js";
 
 const { url, schema, pool } = testSchema();
 const role = `${schema}_role`;
@@ -49,11 +37,31 @@ const cut = () =>
     role,
   ]);
 
-interface Refusal {
-  readonly refuse: () => Promise<unknown>;
-  readonly accept: () => Promise<unknown>;
-  readonly fromTheStart?: boolean;
+/** Cancels any statement of the nodes, renewals included, in the middle of what it does. */
+class Canceller {
+  #on = false;
+  #running: Promise<void> = Promise.resolve();
+  #hits = 0;
+
+  async start(): Promise<void> {
+    this.#on = true;
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#on = false;
+    await this.#running;
+    expect(this.#hits, "statements that were at work when they were cancelled").toBeGreaterThan(20);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#on) {
+      const text = "select pg_cancel_backend(pid) from pg_stat_activity where usename = $1 and state = 'active'";
+      this.#hits += (await pool.query(text, [role])).rows.length;
+    }
+  }
 }
+const canceller = new Canceller();
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   "a rotated password (28P01)": {
@@ -86,140 +94,31 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     refuse: () => pool.query(`alter role ${role} set default_transaction_read_only = on`).then(cut),
     accept: () => pool.query(`alter role ${role} reset default_transaction_read_only`),
   },
+  "statements that are cancelled now and then (57014, F32)": {
+    refuse: () => canceller.start(),
+    accept: () => canceller.stop(),
+    isRepeated: true,
+  },
   "a missing schema (3F000)": {
     refuse: () => pool.query(`alter schema ${schema} rename to ${schema}_away`),
     accept: () => pool.query(`alter schema ${schema}_away rename to ${schema}`),
   },
 };
 
-interface Programs {
-  readonly orders: ReturnType<typeof orderMachine>["orders"];
-  readonly all: Parameters<typeof createNode>[0]["programs"];
-  readonly startOne: (client: ReturnType<typeof createClient>, n: number) => Promise<unknown>;
-}
-
-function programs(env: string, node: () => Node): Programs {
-  const paid = workflow("paid", async (ctx, n: number) => {
-    await ctx.step("before", { retry: 1 }, () => pass(20));
-    await ctx.transaction("book", { retry: 1 }, async (tx) => {
-      await tx.query(`insert into ${booked} values ($1)`, [ctx.runId]);
-    });
-    // A step that calls the store meets the same refusal.
-    const child = await ctx.step("starts", { retry: 1 }, async ({ idempotencyKey }) => {
-      return (await node().start(inner, n, { key: idempotencyKey })).id;
-    });
-    await ctx.sleep("nap", 30);
-    return child;
-  });
-  const inner = workflow("inner", async (ctx, n: number) => ctx.step("one", { retry: 1 }, () => n));
-  const first = task({ retry: 1 }, async (ctx, n: number) => ctx.step("in", { retry: 1 }, () => pass(10, n)));
-  const second = task({ needs: { first }, retry: 1 }, async (_ctx, needs) => needs.first + 1);
-  const two = dag("two", { first, second });
-  const walk = graph("walk", {
-    state: state<{ n: number }>({}),
-    start: "a",
-    nodes: { a: async () => pass(10, { n: 1 }), b: (_ctx, { n }) => ({ n: n + 1 }) },
-    edges: { a: "b", b: "end" },
-  });
-  const worker = actor("worker", {
-    expectations: {
-      turn: expectation({ retry: 1 }, async (ctx, n: number) => ctx.step("turn", () => pass(10, n))),
-      ticks: expectation({ on: [every("1s")], retry: 1 }, async (ctx) => ctx.step("tick", () => 1)),
-    },
-  });
-  const { orders } = orderMachine("order", 300);
-  const all = [paid, inner, two, walk, worker, orders] as const;
-  const startOne = async (client: ReturnType<typeof createClient>, n: number) => {
-    await client.start(paid, n);
-    await client.start(two, n as never);
-    await client.start(walk, { n });
-    await client.start(worker.expectations.turn, n);
-    const order = await client.start(orders, { email: "a@b" }, { id: `${env}-${n}` });
-    if (n % 2 === 0) await order.send({ type: "PAY", cents: 5 });
-  };
-  return { all, orders, startOne };
-}
-
-const NOT_DONE = [
-  "blocked",
-  "held",
-  "waiting",
-  "running",
-  "parked",
-  "failed",
-  "cancelled",
-  "skipped",
-  "dead",
-  "quarantined",
-] as const;
-
 test.for(Object.keys(REFUSALS))(
   "%s ends nothing: all work is kept, reported and done later",
   { timeout: 90_000 },
   async (name) => {
-    const { refuse, accept, fromTheStart = false } = REFUSALS[name]!;
-    const env = `e${randomBytes(3).toString("hex")}`;
     const address = new URL(url);
     address.username = role;
     address.password = PASSWORD;
-    const stores: PostgresStore[] = [];
-    const open = (at: string) => {
-      const store = openPostgres(at, { schema, queryTimeout: "2s", retryFor: "1s" });
-      stores.push(store);
-      return store;
+    const server = {
+      url: address.href,
+      clientUrl: url,
+      schema,
+      booked,
+      query: (text: string) => pool.query(text),
     };
-    const nodes: Node[] = [];
-    const { all, orders, startOne } = programs(env, () => nodes[0]!);
-    const troubles = new Set<string>();
-    for (const identity of ["a", "b"]) {
-      const options = {
-        timing: { ...QUICK.timing, housekeeping: 200, lease: "10s" },
-        identity: { id: identity },
-        env,
-        programs: all,
-      } as const;
-      const node = await createNode({ ...options, store: open(address.href) });
-      for (const event of ["store.trouble", "claim.failed", "housekeeping.failed", "lease.renew_failed"] as const)
-        node.on(event, ({ error }) => void troubles.add((error as { code: string }).code));
-      nodes.push(node);
-    }
-    const client = createClient({ store: open(url), env });
-    let n = 0;
-    const load = async (ms: number) => {
-      for (const until = performance.now() + ms; performance.now() < until; await pass(60)) {
-        await startOne(client, n++).catch((error) => {
-          if (error.code !== "SCHEMA_MISSING") throw error;
-        });
-      }
-    };
-    if (!fromTheStart) await load(400);
-    await refuse();
-    await load(2_500);
-    await accept();
-    await load(300);
-    const watch = stores.at(-1)!.runs;
-    try {
-      const left = async () =>
-        (await watch.list({ env, states: NOT_DONE }, { limit: 5 })).runs.map(({ state }) => state);
-      // The schedule starts one now and then; failed ones would stay.
-      await expect.poll(left, { timeout: 15_000, interval: 200 }).toEqual([]);
-      for (let i = 0; i < n; i++) {
-        const order = client.instance(orders, `${env}-${i}`);
-        const wanted = i % 2 === 0 ? ["mailed"] : ["expired"];
-        const ended = async () => {
-          const { value } = await order.state().catch(() => ({ value: wanted[0] }));
-          return wanted.includes(value as string);
-        };
-        await expect.poll(ended, { timeout: 20_000 }).toBe(true);
-      }
-      const twice = await pool.query(`select run from ${booked} group by run having count(*) > 1`);
-      expect(twice.rows).toEqual([]);
-      expect([...troubles]).toEqual(
-        expect.arrayContaining([expect.stringMatching(/STORE_REFUSED|STORE_UNAVAILABLE|SCHEMA/)]),
-      );
-    } finally {
-      await Promise.all(nodes.map((node) => node.stop({ grace: "1s" })));
-      await Promise.all(stores.map((store) => store.close()));
-    }
+    await expectNothingEnds(server, REFUSALS[name]!);
   },
 );

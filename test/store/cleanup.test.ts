@@ -9,6 +9,7 @@ import { cleanAudit, cleanClaims, cleanKeys, cleanRuns } from "../../src/store/p
 import {
   cleanDebounces,
   cleanGenerations,
+  cleanKept,
   cleanLeases,
   cleanNodes,
   cleanRates,
@@ -27,6 +28,7 @@ const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   nodes: cleanNodes,
   rates: cleanRates,
   debounces: cleanDebounces,
+  kept: cleanKept,
   instances: pruneInstances,
   claims: cleanClaims,
   audit: cleanAudit,

@@ -1,10 +1,14 @@
 // Which clock decides: the database's, however wrong the clock of a node is (F47).
 
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
+import { sleep } from "../../src/kernel/world.js";
+import { migrationSql } from "../../src/store/postgres/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
@@ -107,4 +111,46 @@ describeWith("faketime", "a real process under a wrong clock", (program) => {
       expect(await store.runs.reclaimExpired({ env: group.env, limit: 100 })).toEqual([]);
     });
   }
+});
+
+describe("a transaction that was begun long ago", () => {
+  const HELD_MS = 1_200;
+
+  /** Its `now()` does not move. */
+  async function inOldTransaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> {
+    const tx = await pool.connect();
+    try {
+      await tx.query("begin");
+      await tx.query("select now()");
+      await sleep(world, HELD_MS);
+      const result = await work(tx);
+      await tx.query("commit");
+      return result;
+    } finally {
+      tx.release();
+    }
+  }
+
+  test("counts delays, leases and due times from the moment of the call (F52)", async () => {
+    const id = world.id();
+    const run = { id, group, priority: 0, delayMs: 1_000, crashLimit: 5, input: { codec: "json", data: "{}" } };
+    await inOldTransaction((tx) => store.runs.insert([run], { tx }));
+    const { rows } = await pool.query(
+      `select extract(epoch from available_at - clock_timestamp())::float8 * 1000 as left_ms from ${schema}.runs where id = $1`,
+      [id],
+    );
+    expect(rows[0].left_ms, "not due: the delay began with the call").toBeGreaterThan(1_000 - HELD_MS / 2);
+    expect(await store.runs.claim(request(60_000))).toEqual([]);
+  });
+
+  test("is judged by no statement: none reads the clock of its transaction (F52)", () => {
+    const statements = readFileSync(
+      join(import.meta.dirname, "../../src/store/postgres/statements.snapshot.sql"),
+      "utf8",
+    );
+    const tables = migrationSql(schema);
+    const frozen = /\b(now\(\)|current_timestamp|transaction_timestamp|localtimestamp|statement_timestamp)/gi;
+    expect(statements).toContain("clock_timestamp()");
+    expect([...statements.matchAll(frozen), ...tables.matchAll(frozen)].map(([word]) => word)).toEqual([]);
+  });
 });

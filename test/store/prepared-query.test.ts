@@ -1,7 +1,8 @@
 // A prepared statement of our own answers as the driver's does, asks for the columns once, and affects no other query when it fails.
 
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { OUR_TYPES } from "../../src/store/postgres/connection/column-types.js";
 import { queryPrepared } from "../../src/store/postgres/connection/prepared-query.js";
 import { testSchema } from "../harness/database.js";
 
@@ -17,7 +18,7 @@ afterAll(() => client.end());
 
 const timeoutMs = 5000;
 
-test("values of all kinds come back as from the driver's own query", async () => {
+test("values of all kinds come back as from the driver's own query with our types", async () => {
   const text = `select $1::text as words, $2::int as whole, $3::bigint as long, $4::float8 as real, $5::bool as yes,
     $6::text[] as list, $7::jsonb as json, $8::text as nothing, $9::timestamptz as at, null::int as none,
     array[1, null, 3] as holes, '"'::text as quote`;
@@ -34,9 +35,12 @@ test("values of all kinds come back as from the driver's own query", async () =>
   ];
   const ours = await queryPrepared(client, { name: "kinds", text, values, timeoutMs });
   const again = await queryPrepared(client, { name: "kinds", text, values, timeoutMs });
-  const { rows } = await client.query({ text, values });
+  const { rows } = await client.query({ text, values, types: OUR_TYPES });
   expect(ours).toEqual(rows);
   expect(again).toEqual(rows);
+  // Times are read as text: they leave the store's statements as milliseconds.
+  const { rows: theirs } = await client.query({ text, values });
+  expect(rows).toEqual([{ ...theirs[0], at: expect.any(String) }]);
 });
 
 test("the columns are asked for once on a connection, and rows without any are counted", async () => {
@@ -106,14 +110,12 @@ describe("a failing statement", () => {
   });
 
   test("with a value that cannot be parsed rejects, and the connection keeps working", async () => {
-    const money = 790;
-    const original = pg.types.getTypeParser(money, "text");
-    pg.types.setTypeParser(money, () => {
-      throw new Error("unreadable");
+    const parse = vi.spyOn(JSON, "parse").mockImplementationOnce(() => {
+      throw new RangeError("unreadable");
     });
-    const prepared = { name: "money", text: "select 1::money as m", values: [], timeoutMs };
+    const prepared = { name: "unreadable", text: "select '{}'::json as j", values: [], timeoutMs };
     await expect(queryPrepared(client, prepared)).rejects.toThrow("unreadable");
-    pg.types.setTypeParser(money, original);
+    parse.mockRestore();
     expect(await divide(1)).toEqual([{ of: 6 }]);
   });
 

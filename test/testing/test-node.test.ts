@@ -1,8 +1,10 @@
 // `testNode`: time skips while everything waits, crashes lose what was not committed, and no call hangs.
 
-import { signal, workflow } from "holdfast";
+import { every, signal, workflow } from "holdfast";
 import { testNode } from "holdfast/testing";
 import { expect, test } from "vitest";
+import { toMs } from "../../src/kernel/duration.js";
+import { GIVE_UP, PATIENCE } from "../../src/testing/node/test-bed.js";
 
 const DAY = 86_400_000;
 const go = signal<{ n: number }>("go");
@@ -43,6 +45,51 @@ test("advance stops in the middle of a wait", async () => {
   await node.advance("2d");
   expect((await run.status()).state).toBe("completed");
   expect(await run.result()).toBe("nothing came");
+});
+
+test("what is due at the last moment of an advance happens, too", async () => {
+  let ticks = 0;
+  const hourly = workflow("hourly", { on: [every("1h")] }, async (ctx) => void (await ctx.step("tick", () => ++ticks)));
+  await using node = testNode({ programs: [hourly] });
+  const from = node.now.getTime();
+  await node.advance("1d");
+  expect(node.now.getTime() - from).toBe(DAY);
+  await node.untilParked();
+  expect(ticks).toBe(24);
+});
+
+test("a step that never ends is reported, by default before a runner ends the test after five seconds", async () => {
+  expect(toMs(PATIENCE, "patience") + toMs(GIVE_UP, "giveUp")).toBeLessThan(4_500);
+  const hangs = workflow("hangs", async (ctx) => ctx.step("hang", () => new Promise(() => {})));
+  await using node = testNode({ programs: [hangs], patience: "50ms", giveUp: "300ms" });
+  const run = await node.start(hangs);
+  await expect(run.result()).rejects.toMatchObject({
+    code: "TEST_STUCK",
+    message: expect.stringContaining("hangs is running"),
+  });
+});
+
+test("with a function that makes the programs, what they keep in memory ends with a crash", async () => {
+  const made = () => {
+    const cache = new Map<string, string>();
+    return workflow("cached", async (ctx) => {
+      await ctx.step("fill", () => void cache.set("rate", "1.1"));
+      await ctx.sleep("a while", "1h");
+      return ctx.step("use", () => cache.get("rate") ?? "the cache is empty");
+    });
+  };
+  const cached = made();
+  const play = async (programs: Parameters<typeof testNode>[0]["programs"]) => {
+    await using node = testNode({ programs });
+    const run = await node.start(cached);
+    await run.untilParked();
+    await node.crash();
+    await node.restart();
+    // The node stops when this function returns.
+    return await run.result();
+  };
+  expect(await play([cached]), "one object for all processes").toBe("1.1");
+  expect(await play(() => [made()])).toBe("the cache is empty");
 });
 
 test("a crash loses the step that was under way, and the restart makes it again", async () => {

@@ -5,6 +5,7 @@ import { Modes } from "../../src/engine/modes.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { CatchUp } from "../../src/trigger/decide-fires.js";
 import { cron, every } from "../../src/trigger/schedule.js";
+import { writeSpec } from "../../src/trigger/schedule-spec.js";
 import { CATCH_UP_PAUSE_MS, MOST_WINDOWS, REMOVE_AFTER_MS, Scheduler } from "../../src/trigger/scheduler.js";
 import { CLOCK_CHANGES } from "./clock-changes.js";
 import { Corner, onBothStores } from "./scheduler-bench.js";
@@ -294,7 +295,7 @@ onBothStores((bench) => {
     await corner.pass(MINUTE + 40);
     await Promise.all(nodes.map((node) => node.round()));
     const { runs } = await corner.store.runs.list({ env: corner.env }, { limit: 10 });
-    expect(corner.told).toEqual([
+    expect(corner.told.filter(({ name }) => name !== "schedule.lost")).toEqual([
       {
         name: "schedule.fired",
         program: "report",
@@ -305,6 +306,43 @@ onBothStores((bench) => {
       },
     ]);
   });
+});
+
+test("a node that another one was faster than reports the window and its key, and starts nothing", async () => {
+  const told: unknown[] = [];
+  const start = Date.parse("2026-05-01T10:00:00Z");
+  const group = { env: "test", stack: null, queue: "report", program: "report", version: null };
+  const row = {
+    id: "1",
+    group,
+    key: "every 1m",
+    spec: writeSpec(every("1m").spec as Parameters<typeof writeSpec>[0]),
+    anchor: start,
+    last: start,
+    next: null,
+  };
+  const scheduler = new Scheduler({
+    env: "test",
+    stack: null,
+    world: systemWorld(),
+    modes: new Modes(),
+    bus: { emit: (name: string, facts: object) => told.push({ name, ...facts }) },
+    breakers: {},
+    newRun: () => ({ id: "run", group }),
+    programs: [
+      { name: "report", queue: "report", version: null, limits: [], breaker: null, triggers: [every("1m").spec] },
+    ],
+    store: {
+      declare: async () => ["1"],
+      due: async () => ({ now: start + MINUTE, schedules: [row], nextMs: null }),
+      fire: async () => [{ outcome: "moved" }],
+    },
+  } as unknown as ConstructorParameters<typeof Scheduler>[0]);
+  await scheduler.declare(null);
+  await scheduler.round();
+  const window = iso(start + MINUTE);
+  const lost = { program: "report", schedule: "every 1m", windows: [window], keys: [`schedule:every 1m:${window}`] };
+  expect(told).toEqual([{ name: "schedule.lost", ...lost }]);
 });
 
 test("a program that lists a schedule twice, or limits its runs by input that a schedule does not have, is rejected", () => {

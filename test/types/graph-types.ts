@@ -186,6 +186,56 @@ graph("bad choice", {
     two: "end",
   },
 });
+graph("fan out", {
+  state: T,
+  start: "one",
+  nodes: { one: (ctx) => ctx.goto("two", "three"), two: () => {}, three: (_ctx, s) => ({ a: s.a }) },
+  edges: {
+    one: { to: ["two", "three"] },
+    two: { to: ["one", "three"], choose: (s) => (s.a > 1 ? (["one", "three"] as const) : "one") },
+    three: "end",
+  },
+});
+graph("bad fan out", {
+  state: T,
+  start: "one",
+  nodes: two,
+  // @ts-expect-error: unknown target
+  edges: { one: { to: ["two", "three"] }, two: "end" },
+});
+graph("bad choices", {
+  state: T,
+  start: "one",
+  nodes: two,
+  edges: {
+    // @ts-expect-error: "end" is none of `to`
+    one: { to: ["one", "two"], choose: (s) => (s.a > 1 ? (["two", "end"] as const) : "two") },
+    two: "end",
+  },
+});
+graph("asks and keeps", {
+  state: T,
+  start: "one",
+  nodes: {
+    one: T.node({ cache: { key: (s) => s.a, ttl: "1h" } }, async (ctx) => {
+      const { outcome } = await ctx.interrupt({ ask: "Go?", choices: ["yes", "no"], timeout: "1d" });
+      is<Is<typeof outcome, "yes" | "no" | "expired">>();
+      const parsed = await ctx.interrupt({ ask: "Where?", answer: z.object({ city: z.string() }) });
+      is<Is<typeof parsed, { city: string }>>();
+      const late = await ctx.interrupt({ ask: "Where?", answer: z.string(), timeout: "1d" });
+      is<Is<typeof late, string | undefined>>();
+      const free = await ctx.interrupt<number>("How many?");
+      is<Is<typeof free, number>>();
+      const known = await ctx.store.get<string>("ann", "city");
+      is<Is<typeof known, string | undefined>>();
+      // @ts-expect-error: a default that is not a choice
+      await ctx.interrupt({ ask: "Go?", choices: ["yes", "no"], default: "maybe" });
+    }),
+  },
+  edges: { one: "end" },
+});
+// @ts-expect-error: a result is kept for a time
+T.node({ cache: { key: (s) => s.a } }, () => {});
 T.map(
   (s) => s.names,
   // @ts-expect-error: a number is no name
@@ -221,6 +271,26 @@ export async function back(): Promise<void> {
   await node.graphs.update(research, "id", { ok: true });
   // @ts-expect-error: no such field
   await node.graphs.update(research, "id", { okay: true });
+  const inside = await node.graphs.rewind(research, "id", { to: "search/plan:1.2", by: "ann", why: "?" });
+  is<Is<Awaited<ReturnType<typeof inside.result>>, Research>>();
+  const first = { question: "why", queries: [], findings: [], ok: false };
+  await node.graphs.start(research, first, { key: "k", breakpoints: { before: ["write"], after: ["search/plan"] } });
+  // @ts-expect-error: no such node
+  await node.graphs.start(research, first, { breakpoints: { before: ["wriet"] } });
+  // @ts-expect-error: no such node
+  await node.graphs.breakpoints(research, "id", { after: ["wriet"] });
+  const talk = await node.graphs.continue(short, "ann", "why");
+  is<Is<Awaited<ReturnType<typeof talk.result>>, number>>();
+  // @ts-expect-error: input of another type
+  await node.graphs.continue(short, "ann", 7);
+  const thread = await node.graphs.thread(research, "ann");
+  is<Is<NonNullable<typeof thread>["state"], Research>>();
+  for await (const event of node.graphs.stream(research, "id", { modes: ["tokens", "state"] })) {
+    is<Is<typeof event.mode, "tokens" | "state">>();
+    if (event.mode === "state") is<Is<typeof event.state, Research>>();
+  }
+  // @ts-expect-error: states need the graph's code
+  node.graphs.streamRun("id", { modes: ["state"] });
   // @ts-expect-error: who and why must be said
   await node.graphs.rewind(research, "id", { to: "plan" });
 }

@@ -66,6 +66,16 @@ export async function wired(): Promise<void> {
   await node.start(orders);
   // @ts-expect-error and has its type
   await node.start(orders, { mail: "a@b" });
+  const reviews = machine("review", definition);
+  const review = await node.start(reviews, { email: "" });
+  node.instance(orders, order.id);
+  node.instance(orders, "from a URL");
+  // @ts-expect-error the id of an instance of another machine
+  node.instance(orders, review.id);
+  // @ts-expect-error the same for a start
+  await node.start(orders, { email: "" }, { id: review.id });
+  // @ts-expect-error and for a receiver
+  instance(orders, review.id);
   const sent = await order.send({ type: "PAY", cents: 3 });
   same<typeof sent.value, "pending" | "paid" | "done">(true);
   // @ts-expect-error the event's fields are required

@@ -67,6 +67,13 @@ const TEXTS: Readonly<Record<BarKind, (ms: number) => string | null>> = {
   event: () => null,
 };
 
+/** A bar whose begin is not known says how long it took at most. */
+function textOf({ kind, from, to, upTo }: Bar): string | null {
+  const text = TEXTS[kind](to - from);
+  if (!upTo || text === null) return text;
+  return kind === "done" ? `≤ ${text}` : text.replace("failed after", "failed within");
+}
+
 export function barBoxes(rows: readonly Row[], axis: TimeAxis): readonly BarBox[] {
   return rows.flatMap(({ bars, fold }, row) => {
     const last = bars.at(-1);
@@ -75,7 +82,7 @@ export function barBoxes(rows: readonly Row[], axis: TimeAxis): readonly BarBox[
       .map((bar) => {
         const x = xOf(axis, bar.from);
         const width = Math.max(Math.round((xOf(axis, bar.to) - x) * 10) / 10, NARROWEST);
-        const words = bar === last && fold === null ? TEXTS[bar.kind](bar.to - bar.from) : null;
+        const words = bar === last && fold === null ? textOf(bar) : null;
         const fits = words !== null && x + width + words.length * CHARACTER + 8 < axis.width;
         return { bar, row, x, y: row * ROW_HEIGHT, width, text: fits ? words : null };
       });

@@ -5,19 +5,35 @@ import type { Figure, NodeRow, Takeover } from "../live/model.js";
 export interface Series {
   /** Seconds since 1970, as the chart wants them. */
   readonly at: readonly number[];
-  readonly endedPerSecond: readonly number[];
-  readonly failedPerSecond: readonly number[];
+  readonly endedPerSecond: readonly (number | null)[];
+  readonly failedPerSecond: readonly (number | null)[];
   readonly p95Seconds: readonly (number | null)[];
   readonly oldestSeconds: readonly (number | null)[];
 }
 
-export function seriesOf(figures: readonly Figure[], stepSeconds: number): Series {
+/** A time without figures, because no node kept them, is a gap in the line. */
+export function withGaps(figures: readonly Figure[], stepSeconds: number): readonly (Figure | Gap)[] {
+  return figures.flatMap((one, i) => {
+    const next = figures[i + 1];
+    const left = next === undefined ? 0 : (Date.parse(next.at) - Date.parse(one.at)) / 1_000;
+    if (left <= 3 * stepSeconds) return [one];
+    return [one, { at: new Date(Date.parse(one.at) + stepSeconds * 1_000).toISOString() }];
+  });
+}
+
+type Gap = { readonly at: string } & { readonly [Name in keyof Omit<Figure, "at">]?: undefined };
+
+export function seriesOf(kept: readonly Figure[], stepSeconds: number): Series {
+  const figures = withGaps(kept, stepSeconds);
+  const perSecond = (n: number | undefined) => (n === undefined ? null : n / stepSeconds);
   return {
     at: figures.map(({ at }) => Date.parse(at) / 1_000),
-    endedPerSecond: figures.map(({ completed, failed }) => (completed + failed) / stepSeconds),
-    failedPerSecond: figures.map(({ failed }) => failed / stepSeconds),
-    p95Seconds: figures.map(({ p95Ms }) => (p95Ms === null ? null : p95Ms / 1_000)),
-    oldestSeconds: figures.map(({ oldestMs }) => (oldestMs === null ? null : oldestMs / 1_000)),
+    endedPerSecond: figures.map((one) =>
+      perSecond(one.completed === undefined ? undefined : one.completed + one.failed),
+    ),
+    failedPerSecond: figures.map(({ failed }) => perSecond(failed)),
+    p95Seconds: figures.map(({ p95Ms }) => (p95Ms ? p95Ms / 1_000 : null)),
+    oldestSeconds: figures.map(({ oldestMs }) => (oldestMs ? oldestMs / 1_000 : null)),
   };
 }
 
@@ -58,7 +74,9 @@ export function marksOf(
     const at = Date.parse(startedAt) / 1_000;
     if (build !== null) builds.set(build, Math.min(builds.get(build) ?? at, at));
   }
-  const deploys = [...builds].map(([build, at]): TimeMark => ({ at, kind: "deploy", text: build }));
+  const deploys = [...builds].map(
+    ([build, at]): TimeMark => ({ at, kind: "deploy", text: build.replace(/^auto-(.{6}).*/, "build $1") }),
+  );
   const seconds = new Map<number, number>();
   for (const { at } of takeovers) {
     const second = Math.floor(Date.parse(at) / 1_000);

@@ -4,8 +4,11 @@ import type { Claim, Holder } from "../live/model.js";
 import { ownerStripe } from "./owner-stripe.js";
 import { clockTime, duration, plural } from "./words.js";
 
-/** `gap`: its owner was lost and no other had it yet. `idle`: it was released and waited for a slot, a time or a message. */
-export type SegmentKind = "queued" | "held" | "gap" | "idle";
+/**
+ * `gap`: its owner was lost and no other had it yet. `idle`: it was released and waited for a slot, a time or a message. `taken`: within
+ * it a node took it, but the store does not record when.
+ */
+export type SegmentKind = "queued" | "held" | "gap" | "idle" | "taken";
 
 export interface Segment {
   readonly kind: SegmentKind;
@@ -56,7 +59,7 @@ export function ownerLane(input: LaneInput): OwnerLane {
   let free = input.createdAt;
   let before: Claim | null = null;
   for (const span of spans) {
-    if (span.from > free) segments.push(between(before, free, span.from, false, input.waiting));
+    segments.push(...until(span, before, free, input.waiting));
     segments.push(heldBy(span));
     free = Math.max(free, span.to);
     before = span.claim;
@@ -71,9 +74,11 @@ export function ownerLane(input: LaneInput): OwnerLane {
 function spansOf({ claims, createdAt, endedAt, now }: LaneInput): readonly Span[] {
   let end = createdAt;
   return claims.map((claim) => {
-    const from = Math.max(claim.from === null ? end : Date.parse(claim.from), createdAt);
+    const first = isMute(claim) ? claim.reclaimed!.at : claim.from;
+    const from = Math.max(first === null ? end : Date.parse(first), createdAt);
     const written = claim.to === null ? from : Date.parse(claim.to);
-    const to = Math.max(from, claim.ended === "held" ? (endedAt ?? now) : written);
+    const heard = claim.heard === null ? written : Date.parse(claim.heard);
+    const to = Math.max(from, claim.ended === "held" ? (endedAt ?? now) : written, heard);
     end = claim.reclaimed === null ? to : Math.max(to, Date.parse(claim.reclaimed.at));
     return { claim, from, to };
   });
@@ -95,6 +100,44 @@ function heldBy({ claim, from, to }: Span): Segment {
   };
 }
 
+/** Entries of these kinds are written before or without work. */
+const AT_ONCE: readonly string[] = ["take", "parked", "task", "enqueue", "snapshot", "patched", "start", "begun"];
+
+/** A claim whose first entry ends a call had worked on it before; so had one that was lost before its first entry. */
+export function workedBefore(claim: Claim): boolean {
+  const { begins } = claim;
+  return begins === null ? isMute(claim) : !AT_ONCE.includes(begins) && !begins.endsWith(".begun");
+}
+
+/** It was reclaimed, and of its holder there is neither an entry nor a last sign of life. */
+function isMute({ from, heard, reclaimed }: Claim): boolean {
+  return from === null && heard === null && reclaimed !== null;
+}
+
+/** What was before a claim's first entry: it had no owner until it was given back, and work began some time after that. */
+function until({ claim, from }: Span, before: Claim | null, free: number, waiting: string): readonly Segment[] {
+  if (from <= free) return [];
+  if (!workedBefore(claim) || (before !== null && before.reclaimed === null))
+    return [between(before, free, from, false, waiting)];
+  const given = before === null ? free : Math.min(Math.max(free, Date.parse(before.reclaimed!.at)), from);
+  const gap = given > free ? [between(before, free, given, false, waiting)] : [];
+  return given < from ? [...gap, taken(claim, given, from)] : gap;
+}
+
+function taken({ epoch, holder }: Claim, from: number, to: number): Segment {
+  const [name, long] = [holderName(holder), duration(to - from)];
+  return {
+    kind: "taken",
+    from,
+    to,
+    epoch,
+    stripe: holder === null ? null : ownerStripe(name),
+    label: `queued, then ${name}`,
+    text: `Queued, then taken by ${name}, which wrote its first entry after ${long}`,
+    open: false,
+  };
+}
+
 function between(before: Claim | null, from: number, to: number, open: boolean, waiting: string): Segment {
   const base = { from, to, epoch: null, stripe: null, open };
   const long = duration(to - from);
@@ -103,7 +146,12 @@ function between(before: Claim | null, from: number, to: number, open: boolean, 
     return { ...base, kind: "gap", label: `no owner ${long}`, text: `No node had it for ${long}` };
   }
   const why = open && waiting !== "" ? waiting : before.ended;
-  return { ...base, kind: "idle", label: `${why} ${long}`, text: `Released for ${long}: ${why}` };
+  return {
+    ...base,
+    kind: "idle",
+    label: open ? `${long} · ${why}` : `${why} ${long}`,
+    text: `Released for ${long}: ${why}`,
+  };
 }
 
 function marksOf({ claim, to }: Span): readonly Mark[] {
@@ -113,7 +161,9 @@ function marksOf({ claim, to }: Span): readonly Mark[] {
   if (reclaimed !== null || claim.ended === "reclaimed") {
     const by = reclaimed?.by ? ` by ${holderName(reclaimed.by)}` : "";
     const when = reclaimed ? `, reclaimed${by} at ${clockTime(Date.parse(reclaimed.at), { fraction: true })}` : "";
-    const last = `${name} lost, last write ${clockTime(to, { fraction: true })}`;
+    const written =
+      claim.to === null ? "nothing written" : `last write ${clockTime(Date.parse(claim.to), { fraction: true })}`;
+    const last = `${name} lost, ${written}`;
     marks.push({ kind: "lost", at: to, epoch, text: `${last}${when}, claim ${epoch} → ${epoch + 1}` });
   }
   const refused = reclaimed?.refused ?? 0;

@@ -10,6 +10,8 @@ export interface Bar {
   readonly to: number;
   readonly seq: number | null;
   readonly epoch: number;
+  /** It began some time after `from`: only ends are recorded. */
+  readonly upTo?: boolean;
 }
 
 export interface Row {
@@ -56,8 +58,9 @@ const BEGINS: Readonly<Record<string, string>> = {
   "wait.begun": "signal",
   "approval.begun": "approval",
   enqueue: "child",
+  task: "task",
 };
-const WAITS: readonly string[] = ["sleep", "signal", "approval", "child"];
+const WAITS: readonly string[] = ["sleep", "signal", "approval", "child", "task"];
 /** Written with others in one commit, or by the engine for itself: nothing to see on a timeline. */
 const UNSEEN: readonly string[] = ["snapshot", "frame", "spent", "patched", "begun", "start", "progress", "parked"];
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped", "dead", "quarantined"];
@@ -73,11 +76,8 @@ interface Call {
 
 export function timelineRows(input: TimelineInput): readonly Row[] {
   const calls = new Map<string, Call>();
-  const latest = new Map<number, number>();
-  for (const entry of input.entries) {
-    addEntry(calls, entry, latest.get(entry.epoch) ?? claimBegin(input.claims, entry));
-    latest.set(entry.epoch, Date.parse(entry.at));
-  }
+  const begin = beginnings(input.claims);
+  for (const entry of input.entries) addEntry(calls, entry, begin(entry));
   cutOff(calls, input);
   for (const call of calls.values()) finishOpen(call, input);
   return folded(
@@ -86,32 +86,59 @@ export function timelineRows(input: TimelineInput): readonly Row[] {
   );
 }
 
-function claimBegin(claims: readonly Claim[], entry: Entry): number {
-  const from = claims.find(({ epoch }) => epoch === entry.epoch)?.from;
-  return from ? Date.parse(from) : Date.parse(entry.at);
+type Begin = Pick<Bar, "from" | "upTo">;
+
+/**
+ * When the call of each entry began, asked for in the order of the journal: at the entry before it in the same claim; of entries that
+ * were written together, at the one before them. Items of a fan-out work at the same time, and before its first entry a claim may
+ * have waited for a slot: there it is the earliest time that is possible.
+ */
+function beginnings(claims: readonly Claim[]): (entry: Entry) => Begin {
+  let last = { epoch: -1, at: 0, before: null as number | null, other: null as number | null };
+  return ({ epoch, at: text, kind }) => {
+    const at = Date.parse(text);
+    const own = claims.find((claim) => claim.epoch === epoch)?.from;
+    const known = own !== null && own !== undefined && Date.parse(own) < at ? Date.parse(own) : null;
+    const sameClaim = last.epoch === epoch;
+    const before = sameClaim ? (last.at < at ? last.at : last.before) : known;
+    const isItem = kind.split(".")[0] === "item";
+    const free = earliest(claims, epoch, last.epoch === -1 ? at : last.at);
+    const other = sameClaim ? last.other : (before ?? free);
+    last = { epoch, at, before, other: isItem ? other : at };
+    if (isItem) return { from: Math.min(other ?? at, at), upTo: true };
+    return before === null ? { from: Math.min(free, at), upTo: free < at } : { from: before };
+  };
 }
 
-function addEntry(calls: Map<string, Call>, entry: Entry, since: number): void {
+/** When the run could be taken by this claim: after the entry before it, and after the claim before it was reclaimed. */
+function earliest(claims: readonly Claim[], epoch: number, lastAt: number): number {
+  const reclaimed = claims.findLast((claim) => claim.epoch < epoch && claim.reclaimed !== null)?.reclaimed;
+  return Math.max(lastAt, reclaimed ? Date.parse(reclaimed.at) : lastAt);
+}
+
+function addEntry(calls: Map<string, Call>, entry: Entry, begin: Begin): void {
   if (UNSEEN.includes(entry.kind)) return;
   const at = Date.parse(entry.at);
   const [base, outcome] = entry.kind.split(".") as [string, string | undefined];
-  const bar = (kind: BarKind, from: number): Bar => ({ kind, from, to: at, seq: entry.seq, epoch: entry.epoch });
+  const bar = (kind: BarKind, from: Begin): Bar => ({ kind, ...from, to: at, seq: entry.seq, epoch: entry.epoch });
   const begins = BEGINS[entry.kind];
   if (begins !== undefined) {
     callOf(calls, begins, entry).begun = entry;
   } else if (entry.kind === "take") {
     takeInto(calls, entry, at);
   } else if (outcome === "tried" || outcome === "failed") {
-    callOf(calls, ENDS[base] ?? base, entry).bars.push(bar(outcome, since));
+    callOf(calls, ENDS[base] ?? base, entry).bars.push(bar(outcome, begin));
   } else if (ENDS[entry.kind] !== undefined) {
     const call = callOf(calls, ENDS[entry.kind] as string, entry);
-    const from = call.begun === null ? since : Date.parse(call.begun.at);
+    const from = call.begun === null ? begin : { from: Date.parse(call.begun.at) };
     call.bars.push(bar(WAITS.includes(call.kind) ? "wait" : "done", from));
     call.begun = null;
   } else {
     const isBad = entry.kind === "failed" || entry.kind === "dead" || entry.kind === "quarantined";
     const kind = ENDED.includes(entry.kind) ? "end" : "claim";
-    callOf(calls, kind, { ...entry, name: entry.kind, key: null }).bars.push(bar(isBad ? "failed" : "event", at));
+    callOf(calls, kind, { ...entry, name: entry.kind, key: null }).bars.push(
+      bar(isBad ? "failed" : "event", { from: at }),
+    );
   }
 }
 
@@ -168,7 +195,7 @@ function cutOff(calls: Map<string, Call>, { claims, entries, now }: TimelineInpu
 function finishOpen(call: Call, { now, running, childEnds }: TimelineInput): void {
   if (call.begun === null) return;
   const { at, seq, epoch, key } = call.begun;
-  const ended = call.kind === "child" && key !== null ? childEnds?.get(key) : undefined;
+  const ended = key !== null && ["child", "task"].includes(call.kind) ? childEnds?.get(key) : undefined;
   const kind: BarKind = WAITS.includes(call.kind) ? "wait" : "now";
   if (kind === "wait" || running) call.bars.push({ kind, from: Date.parse(at), to: ended ?? now, seq, epoch });
 }

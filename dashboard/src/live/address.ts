@@ -71,7 +71,7 @@ export function fixedTimes(
 
 const isTime = (name: string) => name === "from" || name === "to";
 
-export const RUN_FILTERS = ["state", "program", "queue", "stack", "key", "node", "from", "to"] as const;
+export const RUN_FILTERS = ["state", "program", "queue", "stack", "key", "node", "parent", "from", "to"] as const;
 export type RunFilterName = (typeof RUN_FILTERS)[number];
 
 export interface Chip {
@@ -87,7 +87,7 @@ export function chipsOf(query: Readonly<Record<string, string>>): readonly Chip[
   });
 }
 
-/** Ids are shown by their first eight characters. */
+/** Ids carry their time: the first group is the same for all runs of a minute, the first two are not. */
 export function shortId(id: string): string {
-  return id.slice(0, 8);
+  return id.slice(0, 13);
 }

@@ -53,11 +53,17 @@ export function apiUrl(path: string): string {
 export async function call<Name extends RouteName>(
   name: Name,
   input: InputOf<Name>,
-  options: { readonly signal?: AbortSignal } = {},
+  options: CallOptions = {},
 ): Promise<OutputOf<Name>> {
   const [method, path] = ADDRESSES[name].split(" ") as [string, string];
   const fields = { ...(takesEnv(path) && { env: env.value }), ...(input as Record<string, unknown>) };
-  return (await request(method, path, fields, options.signal)) as OutputOf<Name>;
+  return (await request(method, path, fields, options)) as OutputOf<Name>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** An answer to another page that is not older will do. */
+  readonly maxAgeMs?: number;
 }
 
 /** For routes that are not in the table: those of a development server. */
@@ -65,7 +71,7 @@ export async function request(
   method: string,
   pattern: string,
   fields: Readonly<Record<string, unknown>>,
-  abort?: AbortSignal,
+  { signal: abort, maxAgeMs = 0 }: CallOptions = {},
 ): Promise<unknown> {
   const rest = new Map(Object.entries(fields).filter(([, value]) => value !== undefined && value !== ""));
   const path = pattern.replace(/:(\w+)/g, (_, field: string) => {
@@ -75,7 +81,12 @@ export async function request(
   });
   const reads = method === "GET" || method === "DELETE";
   const query = reads ? new URLSearchParams([...rest].map(([field, value]) => [field, String(value)])).toString() : "";
-  const init: RequestInit = { method, headers: headers(method !== "GET"), ...(abort && { signal: abort }) };
+  const age = maxAgeMs >= 1000 ? { "cache-control": `max-age=${Math.floor(maxAgeMs / 1000)}` } : {};
+  const init: RequestInit = {
+    method,
+    headers: { ...headers(method !== "GET"), ...age },
+    ...(abort && { signal: abort }),
+  };
   if (!reads) init.body = JSON.stringify(Object.fromEntries(rest));
   return answer(await send(apiUrl(path) + (query === "" ? "" : `?${query}`), init));
 }

@@ -14,12 +14,7 @@ export type Entry = OutputOf<"runs.journal">["entries"][number];
 export type Claim = OutputOf<"runs.claims">["claims"][number];
 export type TaskRow = OutputOf<"runs.tasks">["tasks"][number];
 export type Visit = OutputOf<"runs.visits">["visits"][number];
-export interface Vitals {
-  readonly busy?: Readonly<Record<string, number>>;
-  readonly loopP99Ms?: number;
-  readonly rssBytes?: number;
-}
-export type NodeRow = OutputOf<"nodes.list">["rows"][number] & { readonly vitals?: Vitals | null };
+export type NodeRow = OutputOf<"nodes.list">["rows"][number];
 export type NodeDetail = OutputOf<"nodes.get">;
 export type Takeover = OutputOf<"takeovers.list">["rows"][number];
 export type Overview = OutputOf<"overview.get">;
@@ -36,10 +31,9 @@ export type InstanceRow = OutputOf<"machines.list">["rows"][number];
 export type InstanceDetail = OutputOf<"machines.get">;
 export type TimerRow = OutputOf<"timers.list">["rows"][number];
 export type LeaseRow = OutputOf<"leases.list">["rows"][number];
-export type ProgramRow = Omit<OutputOf<"programs.list">["rows"][number], "shape"> & {
-  readonly shape?: Shape | null;
-  readonly inputSchema?: JsonSchema | null;
-  readonly example?: unknown;
+export type ProgramRow = Omit<OutputOf<"programs.list">["rows"][number], "shape" | "inputSchema"> & {
+  readonly shape: Shape | null;
+  readonly inputSchema: JsonSchema | null;
 };
 export type DefinitionRow = OutputOf<"definitions.list">["rows"][number];
 export type AuditRow = OutputOf<"audit.list">["rows"][number];

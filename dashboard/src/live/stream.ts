@@ -6,7 +6,7 @@ import { apiUrl, headers, request } from "./api.js";
 import { setClock } from "./clock.js";
 import { parseEvents, type StreamEvent } from "./event-stream.js";
 import type { LiveEvent } from "./model.js";
-import { env } from "./router.js";
+import { env, mount } from "./router.js";
 
 export type StreamState = "connecting" | "live" | "polling" | "offline";
 export const streamState = signal<StreamState>("connecting");
@@ -14,8 +14,8 @@ export const streamState = signal<StreamState>("connecting");
 type Patch = LiveEvent["patch"];
 type Listener = (patch: Patch) => void;
 type Note =
-  | { readonly kind: "topics"; readonly tab: string; readonly env: string; readonly topics: readonly string[] }
-  | { readonly kind: "event"; readonly event: string; readonly data: string; readonly env: string }
+  | { readonly kind: "topics"; readonly tab: string; readonly topics: readonly string[] }
+  | { readonly kind: "event"; readonly event: string; readonly data: string }
   | { readonly kind: "state"; readonly state: StreamState }
   | { readonly kind: "who" };
 
@@ -28,11 +28,12 @@ const TAB_LOST_MS = 90_000;
 const tab = Math.random().toString(36).slice(2);
 const listeners = new Map<string, Set<Listener>>();
 const wanted = new Map<string, { readonly topics: readonly string[]; readonly at: number }>();
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("holdfast.live") : null;
+/** Tabs of one mount and one env share a stream; a change of the env loads the page again. */
+const shared = `holdfast.live ${mount} ${env.value ?? ""}`;
+const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(shared) : null;
 let leads = false;
 let connection: string | null = null;
 let hidden = false;
-let abort: AbortController | null = null;
 
 /** Calls back with every patch of these topics while the component is shown. */
 export function useLive(topics: readonly string[], listener: Listener): void {
@@ -47,7 +48,7 @@ export function useLive(topics: readonly string[], listener: Listener): void {
       }
       tellTopics();
     };
-  }, [id, env.value]);
+  }, [id]);
 }
 
 const POLL_MS = 3_000;
@@ -69,7 +70,7 @@ export function startStream(): void {
   setInterval(tellTopics, 30_000);
   watchVisibility();
   if (navigator.locks) {
-    void navigator.locks.request("holdfast.live", lead);
+    void navigator.locks.request(shared, lead);
     channel?.postMessage({ kind: "who" } satisfies Note);
   } else {
     void lead();
@@ -91,7 +92,7 @@ function setHidden(value: boolean): void {
 }
 
 function hear(note: Note): void {
-  if (note.kind === "event" && note.env === (env.value ?? "")) dispatch(note.event, note.data);
+  if (note.kind === "event") dispatch(note.event, note.data);
   else if (note.kind === "state" && !leads) streamState.value = note.state;
   else if (note.kind === "topics" && leads) want(note.tab, note.topics);
   else if (note.kind === "who" && leads) setState(streamState.value);
@@ -109,7 +110,7 @@ function tellTopics(): void {
   told = setTimeout(() => {
     const topics = hidden ? [] : [...listeners.keys()];
     if (leads) want(tab, topics);
-    else channel?.postMessage({ kind: "topics", tab, env: env.value ?? "", topics } satisfies Note);
+    else channel?.postMessage({ kind: "topics", tab, topics } satisfies Note);
   }, 20);
 }
 
@@ -154,11 +155,9 @@ async function lead(): Promise<void> {
 }
 
 async function readStream(lastId: string | null): Promise<string | null> {
-  abort = new AbortController();
   const search = env.value === undefined ? "" : `?${new URLSearchParams({ env: env.value })}`;
   const response = await fetch(apiUrl(`/live${search}`), {
     headers: { ...headers(false), ...(lastId !== null && { "last-event-id": lastId }) },
-    signal: abort.signal,
   });
   if (!response.ok || response.body === null) return lastId;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -182,7 +181,7 @@ function take({ event, data, id }: StreamEvent): string | null {
     void sendTopics();
   } else {
     dispatch(event, data);
-    channel?.postMessage({ kind: "event", event, data, env: env.value ?? "" } satisfies Note);
+    channel?.postMessage({ kind: "event", event, data } satisfies Note);
   }
   return id;
 }
@@ -196,9 +195,4 @@ function dispatch(event: string, data: string): void {
   if (event !== "patch") return;
   const patch = JSON.parse(data) as Patch;
   for (const listener of listeners.get(patch.topic) ?? []) listener(patch);
-}
-
-/** Another env: the stream begins again there. */
-export function restartStream(): void {
-  abort?.abort();
 }

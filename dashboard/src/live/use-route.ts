@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { RouteName } from "../../../src/admin/api.js";
-import { ApiRefusal, call } from "./api.js";
+import { ApiRefusal, type CallOptions, call } from "./api.js";
 import { now } from "./clock.js";
 import type { InputOf, OutputOf } from "./model.js";
 import { env } from "./router.js";
@@ -40,11 +40,11 @@ export function useRoute<Name extends RouteName>(
   latest.current = id;
 
   const read = useCallback(
-    async (abort?: AbortSignal) => {
+    async (how: CallOptions = {}) => {
       if (id === null || input === null) return;
       setLoading(true);
       try {
-        keep(id, await call(name, input, abort ? { signal: abort } : {}));
+        keep(id, await call(name, input, how));
         if (latest.current === id) setError(null);
       } catch (problem) {
         if (problem instanceof DOMException) return;
@@ -60,7 +60,7 @@ export function useRoute<Name extends RouteName>(
   useEffect(() => {
     const abort = new AbortController();
     setError(null);
-    read(abort.signal);
+    read({ signal: abort.signal });
     return () => abort.abort();
   }, [read]);
   useEffect(() => repeat(read, options.everyMs), [read, options.everyMs]);
@@ -86,10 +86,13 @@ function keep(id: string, data: unknown): void {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
 }
 
-function repeat(read: () => Promise<void>, everyMs: number | undefined): (() => void) | undefined {
+/** Less than the interval: a page alone never gets its own last answer again. */
+const ACCEPTED_SHARE = 0.9;
+
+function repeat(read: (how: CallOptions) => Promise<void>, everyMs: number | undefined): (() => void) | undefined {
   if (everyMs === undefined) return undefined;
   const timer = setInterval(() => {
-    if (document.visibilityState === "visible") void read();
+    if (document.visibilityState === "visible") void read({ maxAgeMs: everyMs * ACCEPTED_SHARE });
   }, everyMs);
   return () => clearInterval(timer);
 }

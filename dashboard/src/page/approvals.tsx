@@ -78,6 +78,9 @@ function withConflicts(rows: readonly Approval[], conflicts: readonly Conflict[]
   return [...conflicts.map(({ question }) => question).filter((one) => !open.has(idOf(one))), ...rows];
 }
 
+/** The two choices of a question that names none. */
+const LABELS: Readonly<Record<string, string>> = { approved: "Approve", denied: "Deny" };
+
 interface QuestionProps {
   readonly one: Approval;
   readonly conflict: string | null;
@@ -85,15 +88,22 @@ interface QuestionProps {
   readonly then: () => void;
 }
 
+/** The only choice of a question whose answer is data. */
+const ANSWERED = "answered";
+
 function Question({ one, conflict, onConflict, then }: QuestionProps) {
   const [note, setNote] = useState("");
+  const [data, setData] = useState("");
   const [busy, setBusy] = useState(false);
   const allowed = may("approve");
   const decide = async (choice: string) => {
+    const given = dataOf(data, choice);
+    if (typeof given === "string") return onConflict(given);
     setBusy(true);
     const { runId: id, approval, nth, hash } = one;
+    const more = { ...(note && { note }), ...(hash && { shown: hash }) };
     try {
-      await call("runs.decide", { id, approval, nth, choice, ...(note && { note }), ...(hash && { shown: hash }) });
+      await call("runs.decide", { id, approval, nth, choice, ...given, ...more });
       toast(`Decided: ${choice}.`);
       then();
     } catch (error) {
@@ -146,6 +156,7 @@ function Question({ one, conflict, onConflict, then }: QuestionProps) {
           </button>
         </p>
       )}
+      <Data isAnswer={one.choices.includes(ANSWERED)} value={data} onInput={setData} />
       <label class="field">
         <span>Note</span>
         <input value={note} onInput={(event) => setNote(event.currentTarget.value)} autocomplete="off" />
@@ -160,10 +171,50 @@ function Question({ one, conflict, onConflict, then }: QuestionProps) {
             title={allowed ? undefined : "Needs the permission approve"}
             onClick={() => decide(choice)}
           >
-            {choice}
+            {LABELS[choice] ?? choice}
           </button>
         ))}
       </div>
     </article>
   );
+}
+
+interface DataProps {
+  /** The data is the answer, and not only sent along with a choice. */
+  readonly isAnswer: boolean;
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+}
+
+function Data({ isAnswer, value, onInput }: DataProps) {
+  const field = (
+    <label class="field">
+      <span>{isAnswer ? "Answer (JSON)" : "Data (JSON)"}</span>
+      <textarea
+        class="code"
+        rows={3}
+        spellcheck={false}
+        placeholder={'{"words": 500}'}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+  if (isAnswer) return field;
+  return (
+    <details>
+      <summary>Send data with the choice</summary>
+      {field}
+    </details>
+  );
+}
+
+/** A text instead: what is wrong with it, before anything is sent. */
+function dataOf(text: string, choice: string): { readonly data?: unknown } | string {
+  if (text.trim() === "" && choice !== ANSWERED) return {};
+  try {
+    return { data: JSON.parse(text) };
+  } catch {
+    return 'The data is not JSON: a text is in quotes, as "tea", and an object in braces, as {"words": 500}.';
+  }
 }

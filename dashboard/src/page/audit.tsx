@@ -1,6 +1,7 @@
 // Audit: who did what to what, when, from where, with before and after. It cannot be changed.
 
 import { useState } from "preact/hooks";
+import { shortId } from "../live/address.js";
 import { call } from "../live/api.js";
 import type { AuditRow } from "../live/model.js";
 import { address, href, setQuery } from "../live/router.js";
@@ -85,9 +86,9 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   {
     title: "By",
     cell: ({ by, via }) => (
-      <>
+      <span>
         {by} <span class="muted">{via}</span>
-      </>
+      </span>
     ),
   },
   { title: "Action", cell: ({ action }) => <strong>{action}</strong> },
@@ -96,7 +97,7 @@ const COLUMNS: readonly Column<AuditRow>[] = [
     cell: ({ object, action }) =>
       action.startsWith("runs.") ? (
         <a class="mono" href={href(`/runs/${object}`)}>
-          {object.slice(0, 8)}
+          {shortId(object)}
         </a>
       ) : (
         <span class="mono">{object}</span>
@@ -104,7 +105,11 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   },
   { title: "Before → after", cell: ({ before, after }) => <Change before={before} after={after} /> },
   { title: "Note", cell: ({ note }) => note ?? "" },
-  { title: "Request", class: "mono muted", cell: ({ request }) => request ?? "" },
+  {
+    title: "Request",
+    class: "mono muted",
+    cell: ({ request }) => request && <span title={request}>{request.slice(0, 8)}</span>,
+  },
 ];
 
 function Change({ before, after }: { readonly before: unknown; readonly after: unknown }) {

@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { count } from "../draw/words.js";
 import { shortId } from "../live/address.js";
 import { may } from "../live/api.js";
-import type { DeadGroup } from "../live/model.js";
-import { address, href, setQuery } from "../live/router.js";
+import type { DeadGroup, DeadLetter } from "../live/model.js";
+import { address, here, href, setQuery } from "../live/router.js";
 import { useRoute } from "../live/use-route.js";
 import { BulkDialog } from "../part/bulk.js";
 import { Empty, Panel, Show } from "../part/panel.js";
@@ -15,7 +15,7 @@ import { PageHead } from "../part/tabs.js";
 import { Age } from "../part/time.js";
 
 export default function DeadPage() {
-  const { program } = address.value.query;
+  const { program, state, code } = address.value.query;
   const groups = useRoute("dead.groups", program ? { program } : {}, { everyMs: 10_000 });
   const [retried, setRetried] = useState<DeadGroup | "all" | null>(null);
   const columns: readonly Column<DeadGroup>[] = [
@@ -42,7 +42,7 @@ export default function DeadPage() {
       class: "fit",
       cell: (group) => (
         <span class="verbs">
-          <a class="button" href={href(`/runs?state=${group.state}&program=${encodeURIComponent(group.program)}`)}>
+          <a class="button" href={href(pathOf(group))}>
             List
           </a>
           <button
@@ -65,13 +65,20 @@ export default function DeadPage() {
   return (
     <>
       <PageHead title="Dead letters">
-        {program !== undefined && (
-          <span class="chip">
-            <span class="muted">program:</span> {program}
-            <button type="button" aria-label="Remove the filter program" onClick={() => setQuery({ program: null })}>
-              ×
-            </button>
-          </span>
+        {Object.entries({ program, state, code }).map(
+          ([name, value]) =>
+            value !== undefined && (
+              <span key={name} class="chip">
+                <span class="muted">{name}:</span> {value}
+                <button
+                  type="button"
+                  aria-label={`Remove the filter ${name}`}
+                  onClick={() => setQuery({ [name]: null })}
+                >
+                  ×
+                </button>
+              </span>
+            ),
         )}
         <button type="button" class="button" disabled={!may("operate")} onClick={() => setRetried("all")}>
           Retry all that fit…
@@ -91,7 +98,7 @@ export default function DeadPage() {
                 rows={data.groups}
                 columns={columns}
                 id={(group) => `${group.program} ${group.code} ${group.state}`}
-                to={(group) => `/runs?state=${group.state}&program=${encodeURIComponent(group.program)}`}
+                to={pathOf}
               />
               {data.looked.atLeast && (
                 <p class="notice">The newest {count(data.looked.n)} are grouped; there are more.</p>
@@ -100,16 +107,71 @@ export default function DeadPage() {
           )}
         </Show>
       </Panel>
+      {program !== undefined && <Letters program={program} state={state} code={code} />}
       {retried !== null && (
         <BulkDialog
           close={close}
           filter={
             retried === "all"
               ? { state: ["failed", "dead", "quarantined"], ...(program && { program }) }
-              : { state: [retried.state], program: retried.program }
+              : { state: [retried.state], program: retried.program, code: retried.code ?? "" }
           }
         />
       )}
     </>
+  );
+}
+
+const pathOf = ({ program, state, code }: DeadGroup) =>
+  `/dead?${new URLSearchParams({ program, state, ...(code !== null && { code }) })}`;
+
+const LETTERS: readonly Column<DeadLetter>[] = [
+  {
+    title: "Run",
+    cell: ({ runId }) => (
+      <a class="mono" href={href(`/runs/${runId}`)}>
+        {shortId(runId)}
+      </a>
+    ),
+  },
+  { title: "State", cell: ({ state }) => <State state={state} /> },
+  { title: "Ended", cell: ({ endedAt }) => <Age at={endedAt} suffix=" ago" /> },
+  { title: "Error", cell: ({ code }) => <span class="mono">{code ?? "unknown"}</span> },
+  { title: "Message", cell: ({ message }) => message ?? <span class="muted">needs the permission read</span> },
+];
+
+/** The letters of a group, page by page. */
+function Letters({
+  program,
+  state,
+  code,
+}: {
+  readonly program: string;
+  readonly state: string | undefined;
+  readonly code: string | undefined;
+}) {
+  const { before } = address.value.query;
+  const list = useRoute("dead.list", {
+    program,
+    limit: 50,
+    ...(state && { state: state.split(",") as ("failed" | "dead" | "quarantined")[] }),
+    ...(code && { code }),
+    ...(before && { before }),
+  });
+  return (
+    <Panel title={`Letters of ${program}`}>
+      <Show of={list} empty={{ when: ({ rows }) => rows.length === 0, show: <Empty title="No letter fits." /> }}>
+        {({ rows, next }) => (
+          <>
+            <Rows rows={rows} columns={LETTERS} id={({ runId }) => runId} to={({ runId }) => `/runs/${runId}`} />
+            {next !== null && (
+              <p class="notice">
+                <a href={here({ before: next })}>Older</a>
+              </p>
+            )}
+          </>
+        )}
+      </Show>
+    </Panel>
   );
 }

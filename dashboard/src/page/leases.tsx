@@ -45,7 +45,17 @@ export default function LeasesPage() {
     <>
       <PageHead title="Leases" />
       <Panel label="Leases">
-        <Show of={leases} empty={{ when: ({ rows }) => rows.length === 0, show: <Empty title="No named lease." /> }}>
+        <Show
+          of={leases}
+          empty={{
+            when: ({ rows }) => rows.length === 0,
+            show: (
+              <Empty title="No program has taken a named lease.">
+                <p class="muted">A lease is a right of your own, such as the leader of a job: see holdfast/lease.</p>
+              </Empty>
+            ),
+          }}
+        >
           {({ rows }) => <Rows rows={rows} columns={COLUMNS} id={({ key }) => key} />}
         </Show>
       </Panel>

@@ -15,7 +15,7 @@ import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { PageHead } from "../part/tabs.js";
 import { Age, Instant, Until } from "../part/time.js";
-import { busyOf, Mode, NodeState } from "./nodes.js";
+import { busyOf, Mode, NodeState, vitalsText } from "./nodes.js";
 
 export default function NodePage({ params }: PageProps) {
   const node = useRoute("nodes.get", { node: params["node"] as string }, { everyMs: 3_000 });
@@ -125,11 +125,16 @@ function Facts({ node }: { readonly node: NodeRow }) {
       <dd>
         {node.leaseMs ?? "–"} ms, {node.heartbeatMs ?? "–"} ms
       </dd>
+      <dt>Loop p99, memory</dt>
+      <dd class="num">{vitalsText(node)}</dd>
       <dt>Executors</dt>
       <dd>
         {node.executors.map(({ name, slots, queues }) => (
-          <div key={name} class="slot-line">
-            {name} <Slots busy={busyOf(node, name)} slots={slots} /> <span class="muted">{queues.join(", ")}</span>
+          <div key={name}>
+            <span class="slot-line">
+              {name} <Slots busy={busyOf(node, name)} slots={slots} />
+            </span>{" "}
+            <span class="muted">{queues.join(", ")}</span>
           </div>
         ))}
       </dd>

@@ -34,7 +34,7 @@ export default function NodesPage() {
         <Show of={nodes} empty={{ when: (data) => data.rows.length === 0, show: <NoNodes /> }}>
           {(data) => (
             <Rows
-              rows={data.rows as readonly NodeRow[]}
+              rows={[...data.rows].sort(byName)}
               columns={columnsWith(data.rows, nodes.reload)}
               id={(node) => node.incarnation}
               to={(node) => `/nodes/${node.incarnation}`}
@@ -47,6 +47,11 @@ export default function NodesPage() {
   );
 }
 
+/** Live ones first. */
+function byName(a: NodeRow, b: NodeRow): number {
+  return Number(b.alive) - Number(a.alive) || a.name.localeCompare(b.name) || b.startedAt.localeCompare(a.startedAt);
+}
+
 function NoNodes() {
   return (
     <Empty title="No node is registered. Start one:">
@@ -56,7 +61,7 @@ function NoNodes() {
 }
 
 function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Column<NodeRow>[] {
-  const vitals: Column<NodeRow> = { title: "Loop p99, memory", class: "right num", cell: vitalsText };
+  const vitals: Column<NodeRow> = { title: "Loop p99, memory", class: "right num fit", cell: vitalsText };
   return [
     {
       title: "Node",
@@ -68,7 +73,14 @@ function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Col
     },
     { title: "State", cell: (node) => <NodeState node={node} /> },
     { title: "Mode", cell: (node) => <Mode node={node} /> },
-    { title: "Build", cell: (node) => node.build ?? "–" },
+    {
+      title: "Build",
+      cell: ({ build }) => (
+        <span class="build cut" title={build ?? undefined}>
+          {build ?? "–"}
+        </span>
+      ),
+    },
     {
       title: "Slots",
       cell: (node) =>
@@ -96,16 +108,15 @@ function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: 
   );
 }
 
-function vitalsText({ vitals }: NodeRow): string {
-  const loop = vitals?.loopP99Ms === undefined ? null : `${vitals.loopP99Ms} ms`;
-  const memory = vitals?.rssBytes === undefined ? null : bytes(vitals.rssBytes);
-  return [loop, memory].filter((text) => text !== null).join(", ") || "–";
+export function vitalsText({ vitals, alive }: NodeRow): string {
+  return vitals === null || !alive ? "–" : `${vitals.loopP99Ms} ms, ${bytes(vitals.rssBytes)}`;
 }
 
-/** Until nodes report it, what a node holds counts for its first executor. */
-export function busyOf(node: NodeRow, executor: string): number {
-  const told = node.vitals?.busy?.[executor];
-  return told ?? (node.executors[0]?.name === executor ? node.holds : 0);
+/** What a node holds is known at once, and how it is divided among several executors a few seconds later. */
+export function busyOf({ executors, holds, vitals }: NodeRow, executor: string): number {
+  const [first] = executors;
+  if (executors.length === 1 || vitals === null) return first?.name === executor ? Math.min(holds, first.slots) : 0;
+  return vitals.busy[executor] ?? 0;
 }
 
 export function NodeState({ node }: { readonly node: NodeRow }) {

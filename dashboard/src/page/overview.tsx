@@ -43,15 +43,9 @@ export default function OverviewPage() {
         </span>
       </PageHead>
       <Show of={figures}>{(data) => <Charts data={data} />}</Show>
-      <Show of={figures}>{(data) => <ByProgram rows={data.programs} range={range} />}</Show>
-      <Show of={overview}>
-        {(data) => (
-          <>
-            <NeedsAttention attention={data.attention} />
-            <Now overview={data} />
-          </>
-        )}
-      </Show>
+      <Show of={overview}>{(data) => <NeedsAttention attention={data.attention} />}</Show>
+      {figures.data !== null && <ByProgram rows={figures.data.programs} range={range} />}
+      {overview.data !== null && <Now overview={overview.data} />}
     </>
   );
 }

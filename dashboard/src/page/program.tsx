@@ -65,7 +65,11 @@ function Whole({ program }: { readonly program: ProgramRow }) {
             <dd>{program.schedules}</dd>
             <dt>Limits</dt>
             <dd>
-              {program.limits === null || program.limits === undefined ? "none" : <JsonTree value={program.limits} />}
+              {Array.isArray(program.limits) && program.limits.length > 0 ? (
+                <JsonTree value={program.limits} />
+              ) : (
+                "none"
+              )}
             </dd>
           </dl>
         </Panel>
@@ -75,9 +79,13 @@ function Whole({ program }: { readonly program: ProgramRow }) {
   );
 }
 
+/** It is not shown: payloads are read on demand, and each look is in the audit. */
+const SAME_INPUT = { name: "same", label: "With the input of the newest run instead", kind: "check" } as const;
+
 function StartVerb({ program }: { readonly program: ProgramRow }) {
-  const { name, inputSchema, example } = program;
+  const { name, inputSchema } = program;
   const fields = fieldsOf(inputSchema);
+  const [newest] = useRoute("runs.list", { program: name, limit: 1 }).data?.rows ?? [];
   return (
     <Verb
       primary
@@ -94,22 +102,25 @@ function StartVerb({ program }: { readonly program: ProgramRow }) {
               name: "input",
               label: "Input (JSON)",
               kind: "json" as const,
-              value: example === undefined ? "" : JSON.stringify(example, null, 2),
             },
           ]),
+          ...(newest ? [SAME_INPUT] : []),
           { name: "key", label: "Key", kind: "text", help: "A second start with the same key finds this run" },
         ],
       }}
       act={async (values) => {
         const { key = "", note, input: text = "" } = values;
-        const input =
+        const written = () =>
           fields !== null && inputSchema
             ? inputOf(inputSchema, values)
             : text.trim() === ""
               ? undefined
               : JSON.parse(text);
+        const sameAs = newest && values["same"] === "on" ? newest.id : null;
+        const input = sameAs === null ? written() : undefined;
         const { id, outcome } = await call("runs.start", {
           program: name,
+          ...(sameAs !== null && { inputOf: sameAs }),
           ...(input !== undefined && { input }),
           ...(key && { key }),
           ...(note && { note }),

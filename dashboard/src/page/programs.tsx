@@ -1,15 +1,15 @@
 // Programs: each with its kind, versions and the nodes that serve it; definitions saved as data below.
 
-import { call } from "../live/api.js";
+import { plural } from "../draw/words.js";
 import type { DefinitionRow, ProgramRow } from "../live/model.js";
 import { address, href } from "../live/router.js";
 import { useRoute } from "../live/use-route.js";
+import { DefinitionVerbs, NewDefinitionVerb } from "../part/definition-verbs.js";
 import { JsonTree } from "../part/json-tree.js";
 import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { PageHead } from "../part/tabs.js";
 import { Age } from "../part/time.js";
-import { saidBy, Verb } from "../part/verb.js";
 
 export default function ProgramsPage() {
   const programs = useRoute("programs.list", {}, { everyMs: 15_000 });
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<ProgramRow>[] = [
   {
     title: "Started by",
     cell: ({ triggers, schedules }) =>
-      [triggers > 0 ? `${triggers} triggers` : "", schedules > 0 ? `${schedules} schedules` : ""]
+      [triggers > 0 ? plural(triggers, "trigger") : "", schedules > 0 ? plural(schedules, "schedule") : ""]
         .filter(Boolean)
         .join(", ") || "calls",
   },
@@ -73,7 +73,6 @@ const COLUMNS: readonly Column<ProgramRow>[] = [
 
 function Definitions() {
   const definitions = useRoute("definitions.list", {});
-  if (definitions.data?.rows.length === 0) return null;
   const columns: readonly Column<DefinitionRow>[] = [
     {
       title: "Definition",
@@ -99,38 +98,19 @@ function Definitions() {
       ),
     },
     { title: "Body", cell: ({ body }) => <JsonTree value={body} depth={2} /> },
-    { title: "", class: "fit", cell: (row) => <EnableVerb row={row} then={definitions.reload} /> },
+    { title: "", class: "fit", cell: (row) => <DefinitionVerbs row={row} then={definitions.reload} /> },
   ];
   return (
-    <Panel title="Definitions saved as data">
-      <Show of={definitions}>
+    <Panel title="Definitions saved as data" actions={<NewDefinitionVerb then={definitions.reload} />}>
+      <Show
+        of={definitions}
+        empty={{
+          when: ({ rows }) => rows.length === 0,
+          show: <Empty title="None: every program comes from the code of the nodes." />,
+        }}
+      >
         {({ rows }) => <Rows rows={rows} columns={columns} id={({ kind, name }) => `${kind} ${name}`} />}
       </Show>
     </Panel>
-  );
-}
-
-function EnableVerb({
-  row: { kind, name, enabled },
-  then,
-}: {
-  readonly row: DefinitionRow;
-  readonly then: () => void;
-}) {
-  return (
-    <Verb
-      needs="administer"
-      question={
-        enabled
-          ? { title: `Disable ${name}?`, effect: "Nodes no longer start it. Its runs continue.", confirm: "Disable" }
-          : { title: `Enable ${name}?`, effect: "Nodes load it within seconds.", confirm: "Enable" }
-      }
-      act={async ({ note }) =>
-        saidBy(await call("definitions.enable", { kind, name, enabled: !enabled, ...(note && { note }) }))
-      }
-      then={then}
-    >
-      {enabled ? "Disable" : "Enable"}
-    </Verb>
   );
 }

@@ -1,5 +1,6 @@
 // Queues and limits: depth and age, which nodes serve a queue, paused by whom, and how many runs hold and wait for each limit.
 
+import { withGaps } from "../draw/figures.js";
 import { count, duration } from "../draw/words.js";
 import { call } from "../live/api.js";
 import type { LimitRow, QueueRow } from "../live/model.js";
@@ -7,13 +8,16 @@ import { RUN_STATES } from "../live/model.js";
 import { href } from "../live/router.js";
 import { useRoute } from "../live/use-route.js";
 import type { PageProps } from "../pages.js";
-import { Meter, Slots } from "../part/meter.js";
+import { lazyPart } from "../part/lazy.js";
+import { Slots } from "../part/meter.js";
 import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { State } from "../part/state.js";
 import { PageHead } from "../part/tabs.js";
 import { Age } from "../part/time.js";
 import { saidBy, Verb } from "../part/verb.js";
+
+const Chart = lazyPart(() => import("../part/chart.js"));
 
 export default function QueuesPage({ params }: PageProps) {
   const queues = useRoute("queues.list", {}, { everyMs: 5_000 });
@@ -137,40 +141,83 @@ function OneQueue({
       </Panel>
     );
   return (
+    <>
+      <QueueCharts name={name} />
+      <div class="columns">
+        <Panel title="Now" actions={<PauseVerb queue={row} then={then} />}>
+          <ul class="bar-list">
+            {RUN_STATES.filter((state) => row.counts[state] !== undefined).map((state) => (
+              <li key={state} class="slot-line">
+                <a href={href(`/runs?queue=${encodeURIComponent(name)}&state=${state}`)}>
+                  <State state={state} />
+                </a>
+                <strong class="num">{count(row.counts[state] ?? 0)}</strong>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+        <Panel title="Service">
+          <dl class="facts panel-body">
+            <dt>Oldest waiting</dt>
+            <dd class="num">{row.oldestWaitingMs === null ? "–" : duration(row.oldestWaitingMs)}</dd>
+            <dt>Served by</dt>
+            <dd>
+              <ServedBy queue={row} />
+            </dd>
+            <dt>Slots</dt>
+            <dd>
+              <Slots busy={Math.min(row.counts.running ?? 0, row.slots)} slots={row.slots} />
+            </dd>
+            {scale.data !== null && (
+              <>
+                <dt>Nodes that the work would fill</dt>
+                <dd class="num">
+                  {scale.data.wantedNodes} <span class="muted">of {scale.data.nodes} now</span>
+                </dd>
+              </>
+            )}
+          </dl>
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+/** The last hour, as the statistics keeper sampled it. */
+function QueueCharts({ name }: { readonly name: string }) {
+  const figures = useRoute("figures.list", { range: "1h", queue: name }, { everyMs: 10_000 });
+  const rows = withGaps(figures.data?.figures ?? [], figures.data?.stepSeconds ?? 10);
+  if (rows.length === 0) return null;
+  const at = rows.map((one) => Date.parse(one.at) / 1_000);
+  return (
     <div class="columns">
-      <Panel title="Now" actions={<PauseVerb queue={row} then={then} />}>
-        <ul class="bar-list">
-          {RUN_STATES.filter((state) => row.counts[state] !== undefined).map((state) => (
-            <li key={state} class="slot-line">
-              <a href={href(`/runs?queue=${encodeURIComponent(name)}&state=${state}`)}>
-                <State state={state} />
-              </a>
-              <strong class="num">{count(row.counts[state] ?? 0)}</strong>
-            </li>
-          ))}
-        </ul>
+      <Panel title="Depth">
+        <Chart
+          title="Depth"
+          at={at}
+          marks={[]}
+          unit={count}
+          lines={[
+            { label: "waiting", values: rows.map(({ waiting }) => waiting ?? null), colour: "--amber", fill: true },
+            { label: "running", values: rows.map(({ running }) => running ?? null), colour: "--blue" },
+          ]}
+        />
       </Panel>
-      <Panel title="Service">
-        <dl class="facts panel-body">
-          <dt>Oldest waiting</dt>
-          <dd class="num">{row.oldestWaitingMs === null ? "–" : duration(row.oldestWaitingMs)}</dd>
-          <dt>Served by</dt>
-          <dd>
-            <ServedBy queue={row} />
-          </dd>
-          <dt>Slots</dt>
-          <dd>
-            <Slots busy={Math.min(row.counts.running ?? 0, row.slots)} slots={row.slots} />
-          </dd>
-          {scale.data !== null && (
-            <>
-              <dt>Nodes that the work would fill</dt>
-              <dd class="num">
-                {scale.data.wantedNodes} <span class="muted">of {scale.data.nodes} now</span>
-              </dd>
-            </>
-          )}
-        </dl>
+      <Panel title="Oldest waiting">
+        <Chart
+          title="Oldest waiting"
+          at={at}
+          marks={[]}
+          unit={(seconds) => duration(seconds * 1_000)}
+          lines={[
+            {
+              label: "oldest",
+              values: rows.map(({ oldestMs }) => (oldestMs ? oldestMs / 1_000 : null)),
+              colour: "--amber",
+              fill: true,
+            },
+          ]}
+        />
       </Panel>
     </div>
   );
@@ -178,11 +225,8 @@ function OneQueue({
 
 const LIMITS: readonly Column<LimitRow>[] = [
   { title: "Limit and key", cell: ({ key }) => <span class="mono">{key}</span> },
-  { title: "Hold it", class: "right num", cell: ({ granted }) => count(granted) },
-  {
-    title: "Wait for it",
-    cell: ({ granted, waiting }) => <Meter value={waiting} of={granted + waiting} label="Runs that wait" />,
-  },
+  { title: "Runs that hold it", class: "right num", cell: ({ granted }) => count(granted) },
+  { title: "Runs that wait for it", class: "right num", cell: ({ waiting }) => count(waiting) },
 ];
 
 function Limits() {

@@ -6,7 +6,7 @@ import { shortId } from "../live/address.js";
 import { ticking } from "../live/clock.js";
 import { useKeys } from "../live/keys.js";
 import { neighbourOf } from "../live/last-list.js";
-import type { Claim, Entry, RunDetail, TaskRow } from "../live/model.js";
+import { type Claim, type Entry, RETRYABLE_STATES, type RunDetail, type TaskRow } from "../live/model.js";
 import { address, go, here, setQuery } from "../live/router.js";
 import { useLive, usePolling } from "../live/stream.js";
 import { useJournal } from "../live/use-journal.js";
@@ -48,6 +48,7 @@ function WholeRun({ id }: { readonly id: string }) {
     run.change((data) => ({ ...data, ...patch.run }));
     journal.append(patch.entries);
     if (moved) claims.reload();
+    if (moved && RETRYABLE_STATES.includes(patch.run.state)) run.reload();
   });
   usePolling(() => {
     run.reload();
@@ -110,6 +111,11 @@ function Head({ run, then }: { readonly run: RunDetail; readonly then: () => voi
         </span>
         {run.version !== null && <span class="muted">version {run.version}</span>}
       </p>
+      {run.error !== null && (
+        <p class="notice is-bad run-error">
+          <strong class="mono">{run.error.code ?? "no code"}</strong> {run.error.message}
+        </p>
+      )}
     </>
   );
 }
@@ -126,7 +132,7 @@ interface PartsProps {
 
 function Parts({ run, claims, journal }: PartsProps) {
   const tab = address.value.query["tab"] ?? "timeline";
-  const startsRuns = journal.entries.some(({ kind }) => kind === "enqueue");
+  const startsRuns = journal.entries.some(({ kind }) => kind === "enqueue" || kind === "task");
   const tasks = useRoute("runs.tasks", startsRuns ? { id: run.id, limit: 200 } : null, { everyMs: 5_000 });
   const tabs = [
     { id: "timeline", label: "Timeline" },

@@ -93,19 +93,12 @@ export default function RunsPage() {
   );
 }
 
-type Filter = Pick<InputOf<"runs.list">, "state" | "program" | "queue" | "stack" | "from" | "to">;
+type Filter = Omit<InputOf<"runs.list">, "env" | "before" | "limit" | "archived">;
 
-/** Only what the route takes; `state` may name several. */
+/** Every chip that is shown is sent: what a verb for all that fit changes is what the chips say. `state` may name several. */
 function filterOf(query: Readonly<Record<string, string>>): Filter {
-  const { state, program, queue, stack, from, to } = query;
-  return {
-    ...(state && { state: state.split(",") as NonNullable<Filter["state"]> }),
-    ...(program && { program }),
-    ...(queue && { queue }),
-    ...(stack && { stack }),
-    ...(from && { from }),
-    ...(to && { to }),
-  };
+  const { state, ...others } = Object.fromEntries(chipsOf(query).map(({ name, value }) => [name, value]));
+  return { ...(state && { state: state.split(",") as NonNullable<Filter["state"]> }), ...others };
 }
 
 function toggled(old: ReadonlySet<string>, id: string): ReadonlySet<string> {

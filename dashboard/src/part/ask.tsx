@@ -8,6 +8,8 @@ export interface Question {
   readonly title: string;
   /** What will happen, in a sentence. */
   readonly effect: string;
+  /** What changes, line by line. */
+  readonly lines?: readonly string[];
   readonly confirm: string;
   readonly danger?: boolean;
   readonly fields?: readonly Field[];
@@ -62,6 +64,7 @@ function Dialog({
       <form onSubmit={submit}>
         <h2 id="ask-title">{question.title}</h2>
         <p>{question.effect}</p>
+        {question.lines !== undefined && <pre class="changes">{question.lines.join("\n")}</pre>}
         {fields.map((field) => (
           <FieldInput key={field.name} field={field} />
         ))}

@@ -14,6 +14,7 @@ type Action = InputOf<"bulk.preview">["action"];
 const ACTIONS: readonly Action[] = ["cancel", "pause", "resume", "retry", "retry from start"];
 /** Over this many the number has to be typed. */
 const TYPED_ABOVE = 100;
+const WAIT_MS = 3_000;
 
 export function BulkButton({ filter, then }: { readonly filter: Filter; readonly then: () => void }) {
   const [open, setOpen] = useState(false);
@@ -176,7 +177,8 @@ async function steps(
   let changed = 0;
   report({ done, changed, ended: false });
   do {
-    const step: OutputOf<"bulk.step"> = await call("bulk.step", { ...request, ...(before !== null && { before }) });
+    const step = await stepWhenAllowed({ ...request, ...(before !== null && { before }) }, stopped);
+    if (step === null) return report({ done, changed, ended: true });
     done += step.answers.length;
     changed += step.answers.filter(
       ({ outcome }) => !["ended", "unknown", "already", "unchanged"].includes(outcome),
@@ -184,6 +186,22 @@ async function steps(
     before = step.next;
     report({ done, changed, ended: before === null || stopped() });
   } while (before !== null && !stopped());
+}
+
+/** A caller's changes per minute are limited: the step is repeated until it is allowed. Null: stopped meanwhile. */
+async function stepWhenAllowed(
+  step: InputOf<"bulk.step">,
+  stopped: () => boolean,
+): Promise<OutputOf<"bulk.step"> | null> {
+  for (;;) {
+    try {
+      return await call("bulk.step", step);
+    } catch (error) {
+      if (!(error instanceof ApiRefusal) || error.code !== "TOO_MANY_WRITES") throw error;
+    }
+    await new Promise((next) => setTimeout(next, WAIT_MS));
+    if (stopped()) return null;
+  }
 }
 
 const textOf = (error: unknown) => (error instanceof ApiRefusal ? error.message : String(error));

@@ -79,7 +79,7 @@ function optionsOf({ at, lines, marks, unit }: ChartProps, width: number): uPlot
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    padding: [6, 10, 0, 0],
+    padding: [6, 26, 0, 0],
     axes: [
       { ...axis, size: 24, space: 60, values: (_, splits) => splits.map((seconds) => timeText(seconds, span)) },
       { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(unit) },
@@ -110,7 +110,8 @@ function optionsOf({ at, lines, marks, unit }: ChartProps, width: number): uPlot
 /** In UTC; the day where the chart covers several. */
 function timeText(seconds: number, span: number): string {
   const iso = new Date(seconds * 1_000).toISOString();
-  return span > 2 * 86_400 ? iso.slice(5, 10) : iso.slice(11, 16);
+  if (span > 2 * 86_400) return iso.slice(5, 10);
+  return span < 600 ? iso.slice(11, 19) : iso.slice(11, 16);
 }
 
 function drawMarks(chart: uPlot, marks: readonly TimeMark[]): void {
@@ -126,7 +127,11 @@ function drawMarks(chart: uPlot, marks: readonly TimeMark[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (kind === "deploy") ctx.fillText(text, x + 4, bbox.top + 10 * devicePixelRatio);
+    if (kind !== "deploy") continue;
+    // On the side where there is room.
+    const isRight = x > bbox.left + bbox.width / 2;
+    ctx.textAlign = isRight ? "right" : "left";
+    ctx.fillText(text, x + (isRight ? -4 : 4), bbox.top + 10 * devicePixelRatio);
   }
   ctx.restore();
 }

@@ -27,6 +27,7 @@ export function JsonTree({
         {Array.isArray(value) ? "[]" : "{}"}
       </div>
     );
+  if (depth === 0 && isShort(value)) return <ShortValue pairs={pairs} isList={Array.isArray(value)} />;
   return (
     <details class="json" open={depth < 2 && pairs.length <= 30}>
       <summary>
@@ -42,3 +43,22 @@ export function JsonTree({
 }
 
 const MOST = 200;
+const SHORT = 70;
+
+/** A few plain fields fit a line. */
+function isShort(value: object): boolean {
+  return (
+    Object.values(value).every((one) => typeof one !== "object" || one === null) &&
+    JSON.stringify(value).length <= SHORT
+  );
+}
+
+function ShortValue({ pairs, isList }: { readonly pairs: readonly [string, unknown][]; readonly isList: boolean }) {
+  return (
+    <div class="json-line">
+      {pairs.map(([key, one]) => (
+        <JsonTree key={key} value={one} depth={1} {...(!isList && { name: key })} />
+      ))}
+    </div>
+  );
+}

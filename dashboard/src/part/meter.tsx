@@ -1,25 +1,4 @@
-// A bar that shows a share, and slots as small boxes.
-
-export function Meter({
-  value,
-  of,
-  label,
-  tone = "",
-}: {
-  readonly value: number;
-  readonly of: number;
-  readonly label: string;
-  readonly tone?: string;
-}) {
-  return (
-    <span class="meter-box">
-      <meter class={`meter ${tone}`} min={0} max={Math.max(of, 1)} value={value} aria-label={label} />
-      <span class="num">
-        {value}/{of}
-      </span>
-    </span>
-  );
-}
+// Slots as small boxes.
 
 /** At most sixteen boxes; more slots become a share of them. */
 export function Slots({ busy, slots }: { readonly busy: number; readonly slots: number }) {

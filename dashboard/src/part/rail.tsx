@@ -87,7 +87,9 @@ function RailLink({ entry, counts }: { readonly entry: Entry; readonly counts: C
     <a class="rail-link" href={href(entry.to)} aria-current={isHere(entry.to) ? "page" : undefined}>
       <Icon name={entry.icon} />
       <span class="rail-label">{entry.label}</span>
-      {badge !== undefined && badge.n > 0 && <span class={`badge ${badge.tone}`}>{badge.n}</span>}
+      {badge !== undefined && badge.n > 0 && (
+        <span class={`badge ${badge.tone}`}>{badge.n >= 100 ? "99+" : badge.n}</span>
+      )}
     </a>
   );
 }

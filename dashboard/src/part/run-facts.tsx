@@ -22,6 +22,7 @@ export function RunFacts({ run, claims }: { readonly run: RunDetail; readonly cl
     ["Claims", `${run.epoch}, ${run.recoveries} of them reclaimed`],
     ["Failed attempts", `${run.failures}, crashes ${run.crashes} of ${run.crashLimit}`],
     ["Parent", run.parentId === null ? "–" : <a href={href(`/runs/${run.parentId}`)}>{run.parentId}</a>],
+    ...(run.waitsFor === null ? [] : [["Waits for limit", run.waitsFor] as const]),
     ...(run.deferred === null ? [] : [["Deferred by", run.deferred.by] as const]),
     ...(run.misfit === null ? [] : [["Builds that do not fit", run.misfit.builds.join(", ")] as const]),
   ];

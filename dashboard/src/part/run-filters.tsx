@@ -8,8 +8,6 @@ import { RUN_STATES } from "../live/model.js";
 import { address, setQuery } from "../live/router.js";
 import { Icon } from "./icon.js";
 
-/** `key` and `node` are found by search and on a node's page. */
-const OFFERED: readonly RunFilterName[] = RUN_FILTERS.filter((name) => name !== "key" && name !== "node");
 const QUICK: readonly (readonly [string, string])[] = [
   ["in progress", "waiting,running,parked,held,blocked,paused"],
   ["in trouble", "failed,dead,quarantined"],
@@ -63,7 +61,7 @@ function FilterChip({ chip: { name, value } }: { readonly chip: Chip }) {
 function AddFilter({ taken }: { readonly taken: readonly RunFilterName[] }) {
   const [name, setName] = useState<RunFilterName | null>(null);
   const [wrong, setWrong] = useState(false);
-  const offered = OFFERED.filter((one) => !taken.includes(one));
+  const offered = RUN_FILTERS.filter((one) => !taken.includes(one));
   const add = (value: string) => {
     const isTime = name === "from" || name === "to";
     const written = isTime ? instantOf(value, now()) : value;

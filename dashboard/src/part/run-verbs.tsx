@@ -132,15 +132,13 @@ function CancelVerb({ run: { id }, then }: RunVerbProps) {
 }
 
 async function startAgain(run: RunDetail, note: string): Promise<string> {
-  const { readable, value } = await call("runs.payload", { id: run.id, seq: run.baseSeq + 1 });
-  if (!readable) return "Nothing was started: this server cannot read the input.";
   const { program, queue, stack, version } = run;
   const started = await call("runs.start", {
     program,
     queue,
     ...(stack !== null && { stack }),
     ...(version !== null && { version }),
-    ...(value !== undefined && value !== null && { input: value }),
+    inputOf: run.id,
     ...(note !== "" && { note }),
   });
   go(`/runs/${started.id}`);

@@ -73,10 +73,16 @@ function axisOf(lane: OwnerLane, rows: readonly Row[], range: "all" | "claim", w
   return timeAxis([last.from, last.to], width);
 }
 
+/** A step and an approval may have one name. */
+const NAMED_KINDS: readonly string[] = ["sleep", "signal", "approval", "child", "task"];
+
 function RowName({ row }: { readonly row: Row }) {
   return (
     <div class="row-name" title={`${row.kind} ${row.label}`}>
-      <span class="cut">{row.label}</span>
+      <span class="cut">
+        {row.label}
+        {NAMED_KINDS.includes(row.kind) && <span class="muted"> · {row.kind}</span>}
+      </span>
       {row.fold !== null && (
         <span class="muted num">
           ×{row.fold.calls}, {row.fold.done} done{row.fold.failed > 0 ? `, ${row.fold.failed} failed` : ""}
@@ -175,7 +181,7 @@ function Bars({
       {barBoxes(rows, axis).map(({ bar, x, y, width, text }, i) => (
         <a
           key={i}
-          class={`bar is-${bar.kind} ${bar.seq !== null && bar.seq === chosen ? "is-chosen" : ""}`}
+          class={`bar is-${bar.kind} ${bar.upTo ? "is-up-to" : ""} ${bar.seq !== null && bar.seq === chosen ? "is-chosen" : ""}`}
           href={here({ at: bar.seq === null ? null : String(bar.seq) })}
           tabIndex={-1}
         >
@@ -197,8 +203,8 @@ function Bars({
   );
 }
 
-function barSentence({ kind, from, to, epoch }: Bar): string {
-  return `${kind}, ${clockTime(from, { fraction: true })} to ${clockTime(to, { fraction: true })}, claim ${epoch}`;
+function barSentence({ kind, from, to, epoch, upTo }: Bar): string {
+  return `${kind}, ${upTo ? "begun after " : ""}${clockTime(from, { fraction: true })} to ${clockTime(to, { fraction: true })}, claim ${epoch}`;
 }
 
 function laneSentence({ segments, marks }: OwnerLane): string {

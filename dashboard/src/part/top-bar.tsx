@@ -5,7 +5,7 @@ import { shortId } from "../live/address.js";
 import { call, session } from "../live/api.js";
 import { helpShown } from "../live/keys.js";
 import type { RunRow } from "../live/model.js";
-import { env, go, href, setQuery } from "../live/router.js";
+import { env, go, href } from "../live/router.js";
 import { streamState } from "../live/stream.js";
 import { nextTheme, theme } from "../live/theme.js";
 import { Icon } from "./icon.js";
@@ -63,7 +63,12 @@ function EnvSwitcher() {
       class="env"
       aria-label="Environment"
       value={current}
-      onChange={(event) => setQuery({ env: event.currentTarget.value }, { push: true })}
+      onChange={(event) => {
+        // Loaded again: what was shown, the stream and the lists belong to the other one.
+        const to = new URL(location.href);
+        to.search = new URLSearchParams({ env: event.currentTarget.value }).toString();
+        location.assign(to);
+      }}
     >
       {all.map((name) => (
         <option key={name}>{name}</option>

@@ -16,6 +16,8 @@ interface CanvasProps {
 }
 
 const MARGIN = 14;
+/** A wider drawing is made smaller up to this, and then scrolls. */
+const SMALLEST = 0.7;
 
 export function Canvas({ width, height, label, arrows, arrowClass, arrowText, children, behind }: CanvasProps) {
   const [w, h] = [Math.ceil(width) + 2 * MARGIN, Math.ceil(height) + 2 * MARGIN];
@@ -25,6 +27,7 @@ export function Canvas({ width, height, label, arrows, arrowClass, arrowText, ch
         class="drawing"
         width={w}
         height={h}
+        style={{ maxWidth: "100%", minWidth: `${Math.min(w, Math.max(w * SMALLEST, 280))}px`, height: "auto" }}
         viewBox={`${-MARGIN} ${-MARGIN} ${w} ${h}`}
         role="group"
         aria-label={label}

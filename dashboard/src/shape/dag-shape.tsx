@@ -77,10 +77,15 @@ function TaskBox({ name, run, each, place: { x, y, width, height } }: TaskBoxPro
 function noteOf(run: RunRow | null | undefined, each: boolean): string {
   if (run === undefined) return each ? "for each item" : "task";
   if (run === null) return "not started";
-  const took = run.endedAt === null ? "" : ` ${duration(Date.parse(run.endedAt) - Date.parse(run.createdAt))}`;
   if (each && run.pending > 0) return `${run.pending} left`;
   if (run.state === "blocked") return `waits for ${run.pending}`;
-  return `${run.state}${took}${run.recoveries > 0 ? ", reclaimed" : ""}${run.ownerName ? ` · ${run.ownerName}` : ""}`;
+  return `${run.state}${run.recoveries > 0 ? ", reclaimed" : ""}${run.ownerName ? ` · ${run.ownerName}` : ""}`;
+}
+
+/** When its needs had ended: before that it only waited. */
+function readyAt(run: RunRow, needs: readonly string[], runs: ReadonlyMap<string, RunRow | null>): number {
+  const ends = needs.flatMap((need) => runs.get(need)?.endedAt ?? []).map((end) => Date.parse(end));
+  return Math.max(Date.parse(run.createdAt), ...ends);
 }
 
 /** One row per task: its state, and a bar over time. */
@@ -94,7 +99,7 @@ export function Gantt({ shape, tasks }: DagProps) {
     Date.parse(run.createdAt),
     run.endedAt === null ? at : Date.parse(run.endedAt),
   ]);
-  const axis = timeAxis(spans, Math.max(width, 200));
+  const axis = timeAxis(spans, Math.max(width, 60));
   return (
     <div class="gantt">
       <div class="gantt-row gantt-axis" aria-hidden="true">
@@ -112,14 +117,17 @@ export function Gantt({ shape, tasks }: DagProps) {
       </div>
       {shape.tasks.map(({ name, needs }) => {
         const run = runs.get(name) ?? null;
-        const from = run === null || run.state === "blocked" ? null : Date.parse(run.createdAt);
+        const from = run === null || run.state === "blocked" ? null : readyAt(run, needs, runs);
         const to = run?.endedAt ? Date.parse(run.endedAt) : at;
         return (
           <div key={name} class="gantt-row">
             <span class="cut" title={needs.length === 0 ? "needs nothing" : `needs ${needs.join(", ")}`}>
               {run === null ? name : <a href={href(`/runs/${run.id}`)}>{name}</a>}
             </span>
-            <State state={run?.state ?? "blocked"} warn={run?.noCapableNode ?? false} />
+            <span>
+              <State state={run?.state ?? "blocked"} warn={run?.noCapableNode ?? false} />
+              {from !== null && <span class="gantt-took muted num"> {duration(to - from)}</span>}
+            </span>
             <svg
               width="100%"
               height="22"

@@ -52,7 +52,9 @@ export function GraphDrawing({ shape, visits, active, chosen }: GraphDrawingProp
       arrowText={(arrow) => (timesOf(arrow) > 0 ? `×${timesOf(arrow)}` : null)}
     >
       {laid.boxes.map(({ id, x, y, width, height }) => {
-        const state = id === active ? "running" : counts.has(id) ? "completed" : "blocked";
+        // A run that is at its end does nothing more there.
+        const isAt = id === active && id !== "end";
+        const state = isAt ? "running" : counts.has(id) || id === active ? "completed" : "blocked";
         return (
           <g
             key={id}
@@ -141,6 +143,8 @@ export function GraphRun({
   );
 }
 
+const REWOUND: readonly string[] = ["completed", "failed", "cancelled", "dead", "paused", "quarantined"];
+
 function VisitPanel({ run, visit }: { readonly run: RunDetail; readonly visit: Visit }) {
   const { position, updates, failure } = visit;
   return (
@@ -169,7 +173,7 @@ function VisitPanel({ run, visit }: { readonly run: RunDetail; readonly visit: V
             Fork from here…
           </Verb>
           <Verb
-            disabled={run.state !== "failed" && run.state !== "dead" && "Only a failed run can be rewound"}
+            disabled={!REWOUND.includes(run.state) && "Only a run that has ended or is paused can be rewound"}
             question={{
               title: `Rewind to ${position}?`,
               effect: "The run resumes at this visit. What it did after it stays in its journal.",

@@ -8,8 +8,11 @@ import { PERMISSIONS } from "../permission.js";
 import { ApiProblem } from "../problem.js";
 import { hashOf, newSecret } from "./token-secret.js";
 
+/** What an `auth` function gets next to the request. */
 export interface AuthContext {
+  /** The store of the dashboard. */
   readonly store: Store;
+  /** The clock of the process. */
   readonly world: World;
   /** Null: the framework did not say. */
   readonly remoteAddress: string | null;
@@ -24,7 +27,7 @@ export const LOCAL: Principal = { id: "local", name: "local", may: PERMISSIONS }
 const FAILURES = 10;
 const WINDOW_MS = 60_000;
 
-/** Tokens of the store, in the header `Authorization: Bearer hf_…`. After ten failures in a minute an address has to wait. */
+/** Accepts tokens of the store, in the header `Authorization: Bearer hf_…`. After ten failures in a minute an address has to wait. */
 export function tokens(): Auth {
   const failures = new Map<string, number[]>();
   return async (request, { store, world, remoteAddress }) => {
@@ -52,6 +55,7 @@ export function tokens(): Auth {
   };
 }
 
+/** Options of `proxyHeader`. */
 export interface ProxyOptions {
   /** The header with the user's name. */
   readonly user: string;
@@ -61,6 +65,7 @@ export interface ProxyOptions {
   readonly secret: { readonly header: string; readonly value: string };
   /** Addresses of the proxy. */
   readonly from: readonly string[];
+  /** The permissions of a user with these groups. */
   readonly may: (user: string, groups: readonly string[]) => readonly Permission[];
 }
 
@@ -82,12 +87,19 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(hashOf(a)), Buffer.from(hashOf(b)));
 }
 
+/** Options of `createToken`. */
 export interface TokenOptions {
+  /** What the token is for, as lists show it. */
   readonly name: string;
+  /** The permissions of the token. */
   readonly may: readonly Permission[];
+  /** The envs it may see. @default every env */
   readonly envs?: readonly string[];
+  /** The groups whose approvals it may decide. @default every group */
   readonly groups?: readonly string[];
+  /** Milliseconds until it expires. @default never */
   readonly expiresInMs?: number;
+  /** Who creates it, for the audit. @default setup */
   readonly by?: string;
 }
 

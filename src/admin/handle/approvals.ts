@@ -1,9 +1,10 @@
 // Handlers of approvals and dead letters.
 
-import { approvalOf } from "../../client/approvals.js";
+import { approvalOf, type OpenApproval } from "../../client/approvals.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import type { StoredError } from "../../kernel/codec/recorded-error.js";
 import type { DeadState } from "../../store/contract/view/dead-letters.js";
+import type { ViewPage } from "../../store/contract/view/views.js";
 import type { RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
 import type { APPROVAL_ROUTES } from "../routes/approvals.js";
@@ -23,6 +24,8 @@ const deadFilter = (env: string, { program, queue, state }: DeadFilter) => ({
   ...(queue !== undefined && { queue }),
 });
 
+/** As many pages are read to fill one with the approvals of a group. */
+const MOST_PAGES = 20;
 /** As many letters are grouped: the last to end. */
 const MOST_GROUPED = 1_000;
 
@@ -37,13 +40,29 @@ function messageOf(call: Call, payload: Payload | null): string | null {
   }
 }
 
+/** A question is addressed in its payload, which only this process can read: pages are read until one is full. */
+async function openApprovals(
+  { store, env, admin }: Call,
+  { to, after, limit }: { readonly to: string | undefined; readonly after: string | undefined; readonly limit: number },
+): Promise<ViewPage<OpenApproval>> {
+  const found: OpenApproval[] = [];
+  let next = after ?? null;
+  for (let pages = 0; pages < MOST_PAGES && found.length < limit; pages++) {
+    const request = { env, limit: limit - found.length, ...(next !== null && { after: next }) };
+    const page = await store.views.questions(request);
+    const open = page.rows.map((question) => approvalOf(admin.codecs, question));
+    found.push(...open.filter((one) => to === undefined || one.to === to));
+    next = page.next;
+    if (next === null) break;
+  }
+  return { rows: found, next };
+}
+
 export const approvalHandlers: Handlers<RouteName & keyof typeof APPROVAL_ROUTES> = {
   "approvals.list": async (call, { to, before, limit }) => {
-    const request = { env: call.env, limit, ...(before !== undefined && { after: before }) };
-    const { rows, next } = await call.store.views.questions(request);
+    const { rows, next } = await openApprovals(call, { to, after: before, limit });
     const shows = call.may("read") || call.may("approve");
-    const shown = rows.map((question) => {
-      const { ask, plan, choices, since, until, ...facts } = approvalOf(call.admin.codecs, question);
+    const shown = rows.map(({ ask, plan, choices, since, until, ...facts }) => {
       const hidden = redacted(plan, call.admin.redact);
       return {
         ...facts,
@@ -54,7 +73,7 @@ export const approvalHandlers: Handlers<RouteName & keyof typeof APPROVAL_ROUTES
         ...(shows && hidden !== undefined && { plan: hidden }),
       };
     });
-    return { rows: shown.filter((row) => to === undefined || row.to === to), next };
+    return { rows: shown, next };
   },
   "dead.list": async (call, { code, before, limit, ...filter }) => {
     const page = { limit, ...(before !== undefined && { after: before }), ...(code !== undefined && { code }) };

@@ -29,7 +29,21 @@ export const devHandlers: DevHandlers = {
     const { app, problem, nodes } = supervisorOf(call).state();
     return { app, problem, nodes: [...nodes] };
   },
-  "dev.kill": async (call, { node }) => ({ name: known(supervisorOf(call).kill(node)) }),
-  "dev.freeze": async (call, { node }) => ({ seconds: known(supervisorOf(call).freeze(node)) / 1000 }),
-  "dev.restart": async (call, { node }) => ({ name: known(supervisorOf(call).restart(node)) }),
+  "dev.kill": (call, { node }) => harm(call, "dev.kill", node, async (of) => ({ name: known(of.kill(node)) })),
+  "dev.freeze": (call, { node }) =>
+    harm(call, "dev.freeze", node, async (of) => ({ seconds: known(of.freeze(node)) / 1000 })),
+  "dev.restart": (call, { node }) => harm(call, "dev.restart", node, async (of) => ({ name: known(of.restart(node)) })),
 };
+
+/** Nothing of it is a statement: the audit row follows at once. A refused one leaves none. */
+function harm<Answer>(
+  call: Call,
+  action: DevRouteName,
+  node: string,
+  work: (supervisor: Supervisor) => Promise<Answer>,
+): Promise<Answer> {
+  const supervisor = supervisorOf(call);
+  const of = supervisor.state().nodes.find(({ incarnation }) => incarnation === node);
+  const before = of && { name: of.name, state: of.state };
+  return call.change({ action, object: node, before }, () => work(supervisor));
+}

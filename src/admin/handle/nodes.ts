@@ -11,10 +11,11 @@ import { runRows } from "../view/run-rows.js";
 type NodeView = z.output<typeof nodeRow>;
 
 export function nodeView(node: NodeRecord): NodeView {
-  const { startedAt, seenAt, stoppedAt, executors, serves, claims, overruled, overrides, ...rest } = node;
+  const { startedAt, seenAt, stoppedAt, executors, serves, claims, overruled, overrides, vitals, ...rest } = node;
   return {
     ...rest,
     overrides: { ...overrides },
+    vitals: vitals && { ...vitals, busy: { ...vitals.busy } },
     executors: executors.map(({ name, slots, queues }) => ({ name, slots, queues: [...queues] })),
     serves: [...serves],
     claims: [...claims],

@@ -1,6 +1,6 @@
 // Handlers of the first page, the doctor and the session.
 
-import { examineServer, examineWork, type Finding } from "../../client/doctor.js";
+import { examineServer, examineWork, type Finding, silentNodes } from "../../client/doctor.js";
 import { PACKAGE_VERSION } from "../../kernel/package-version.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { ServerReport } from "../../store/contract/server-report.js";
@@ -42,16 +42,17 @@ export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTE
       store.views.timers({ env, state: "dead", limit: MOST_QUESTIONS }),
     ]);
     const alive = nodes.filter((node) => node.alive);
+    const lost = silentNodes(nodes);
     const slots = alive.flatMap(({ executors }) => executors).reduce((sum, one) => sum + one.slots, 0);
     return {
-      nodes: { alive: alive.length, silent: nodes.length - alive.length },
+      nodes: { alive: alive.length, silent: lost.length },
       slots,
       held: nodes.reduce((sum, { holds }) => sum + holds, 0),
       queues,
       dead,
       approvals: { n: questions.rows.length, atLeast: questions.next !== null },
       attention: [
-        ...nodes.filter((node) => !node.alive).map(silent),
+        ...lost.map(silent),
         ...queues.flatMap(queueAttention),
         ...(dead.n > 0 ? [attention("dead letters", `${dead.n} runs wait for a decision`, "dead", dead.n)] : []),
         ...questions.rows.slice(0, 5).map(({ runId, program, entry }) => {
@@ -96,7 +97,8 @@ function attention(kind: Attention["kind"], text: string, object: string, n: num
 }
 
 function silent({ name, incarnation, seenAt, holds }: NodeRecord): Attention {
-  const text = `${name} is silent and held ${holds} ${holds === 1 ? "run" : "runs"}`;
+  const left = holds === 0 ? "it holds no run" : `it holds ${holds} ${holds === 1 ? "run" : "runs"}`;
+  const text = `${name} is silent; ${left}`;
   return { ...attention("silent node", text, incarnation, holds), since: iso(seenAt) };
 }
 

@@ -3,15 +3,16 @@
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
-import { notFound } from "../problem.js";
+import { ApiProblem, notFound } from "../problem.js";
 import type { PROGRAM_ROUTES } from "../routes/programs.js";
 import { iso } from "../view/iso.js";
-import { redacted } from "../view/redact.js";
+import { hasRedacted, REDACTED, redacted } from "../view/redact.js";
 
 async function programRows(call: Call, wanted?: string) {
   const { store, env } = call;
-  const [nodes, subscriptions, { schedules }] = await Promise.all([
+  const [nodes, reported, subscriptions, { schedules }] = await Promise.all([
     store.nodes.list({ env }),
+    store.nodes.programs(env),
     store.events.subscriptions(env),
     store.schedules.list(env),
   ]);
@@ -21,6 +22,7 @@ async function programRows(call: Call, wanted?: string) {
     shown.map(async (name) => {
       const groups = nodes.flatMap(({ serves }) => serves.filter(({ program }) => program === name));
       const has = (of: NodeRecord["serves"]) => of.some(({ program }) => program === name);
+      const facts = reported.find((one) => one.name === name);
       const alive = nodes.filter((node) => node.alive && has(node.serves));
       return {
         name,
@@ -33,11 +35,16 @@ async function programRows(call: Call, wanted?: string) {
         limits: groups[0] ? await store.runs.limitsOf(groups[0]) : [],
         triggers: subscriptions.filter(({ program }) => program === name).length,
         schedules: schedules.filter(({ group }) => group.program === name).length,
-        kind: call.admin.supervisor?.program(name)?.kind ?? null,
-        shape: call.admin.supervisor?.program(name)?.shape ?? null,
+        kind: facts?.kind ?? null,
+        shape: parsed(facts?.shape),
+        inputSchema: parsed(facts?.inputSchema),
       };
     }),
   );
+}
+
+function parsed(text: string | null | undefined): unknown {
+  return text === null || text === undefined ? null : JSON.parse(text);
 }
 
 function unique<T>(values: readonly T[]): T[] {
@@ -62,6 +69,11 @@ export const programHandlers: Handlers<RouteName & keyof typeof PROGRAM_ROUTES> 
     return { rows: rows.map(({ at, body, ...row }) => ({ ...row, at: iso(at), body: shown(body) })) };
   },
   "definitions.save": async (call, { kind, name, body, over, note }) => {
+    // Read through this API and sent back: the value that was hidden would be lost.
+    if (hasRedacted(body)) {
+      const message = `The body has ${JSON.stringify(REDACTED)} in the place of a value. Write the value.`;
+      throw new ApiProblem(422, "INVALID_INPUT", message);
+    }
     const before = await definitionOf(call, kind, name);
     const change = {
       action: "definitions.save" as const,

@@ -1,15 +1,16 @@
 // Handlers that change runs: start, signal, decide, stop, retry, fork, rewind.
 
-import { askedIn } from "../../client/approvals.js";
 import type { StartOptions } from "../../client/runs.js";
+import { isFork } from "../../graph/fork-input.js";
 import { signal } from "../../replay/signal.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { RouteName } from "../api.js";
 import type { Call, Change, Handlers } from "../call.js";
-import { ApiProblem, notFound } from "../problem.js";
+import { notFound } from "../problem.js";
 import type { RUN_VERB_ROUTES } from "../routes/run-verbs.js";
 import { iso } from "../view/iso.js";
 import { redacted } from "../view/redact.js";
+import { expectDecider } from "./decider.js";
 
 /** A start without a key of its own is repeated safely for this long by its Idempotency-Key. */
 const REPEATED_FOR = "24h";
@@ -34,9 +35,20 @@ function known<Answer extends { readonly outcome: string }>(answer: Answer, id: 
   return answer;
 }
 
+/** Read here and not by the page, which is shown it without its secrets. */
+async function storedInput(call: Call, id: string): Promise<unknown> {
+  const { baseSeq } = await call.run(id);
+  const page = await call.store.journal.read(id, { after: baseSeq, limit: 1 });
+  const payload = page?.entries[0]?.payload ?? null;
+  if (payload === null) return undefined;
+  const input = call.admin.codecs.decode(payload);
+  return isFork(input) ? input.input : input;
+}
+
 export const runVerbHandlers: Handlers<RouteName & keyof typeof RUN_VERB_ROUTES> = {
   "runs.start": async (call, input) => {
-    const { program, input: given, queue, version, stack, key, priority, delayMs, note } = input;
+    const { program, inputOf, queue, version, stack, key, priority, delayMs, note } = input;
+    const given = inputOf === undefined ? input.input : await storedInput(call, inputOf);
     const once: StartOptions = call.key === null ? {} : { key: `admin/${call.token()}`, once: REPEATED_FOR };
     const item = {
       input: given,
@@ -45,9 +57,11 @@ export const runVerbHandlers: Handlers<RouteName & keyof typeof RUN_VERB_ROUTES>
       ...(delayMs !== undefined && { delay: delayMs }),
     };
     const place = { ...(queue !== undefined && { queue }), ...(version !== undefined && { version }) };
-    const change = { action: "runs.start" as const, object: program, after: { ...place, key }, note };
+    // A start that finds an existing run by its key leaves an id that no run has.
+    const runId = call.admin.world.id();
+    const change = { action: "runs.start" as const, object: runId, after: { program, ...place, key, inputOf }, note };
     const [answer] = await call.change(change, () =>
-      call.client(stack).startMany(program as never, [item as never], place),
+      call.client({ stack, runId }).startMany(program as never, [item as never], place),
     );
     if (answer?.outcome === "refused" || answer?.outcome === "conflict") throw answer.error;
     return { id: answer!.run.id, outcome: answer!.outcome };
@@ -59,15 +73,15 @@ export const runVerbHandlers: Handlers<RouteName & keyof typeof RUN_VERB_ROUTES>
       await inEnv.client().run(id).signal(signal<unknown>(name), payload, options);
       return { outcome: "accepted" };
     }),
-  "runs.decide": async (call, { id, approval, nth, choice, note, shown }) => {
-    const run = await call.run(id);
-    await expectAddressed(call, run, approval, nth);
+  "runs.decide": async (call, { id, approval, nth, choice, data, note, shown }) => {
+    await expectDecider(call, await call.run(id), approval, nth);
     const verb = { action: "runs.decide" as const, after: { approval, nth, choice }, note };
     return onRun(call, id, verb, async (inEnv) => {
       const decision = {
         choice,
         by: call.by,
         nth,
+        ...(data !== undefined && { data }),
         ...(note !== undefined && { note }),
         ...(shown !== undefined && { shown }),
       };
@@ -94,11 +108,14 @@ export const runVerbHandlers: Handlers<RouteName & keyof typeof RUN_VERB_ROUTES>
       const [answer] = await call.store.runs.retry([id], options);
       return known(answer!, id);
     }),
-  "runs.fork": (call, { id, from, state, note }) =>
-    onRun(call, id, { action: "runs.fork", after: { from }, note }, async (inEnv) => {
-      const options = { from, by: call.by, ...(state && { state }) };
-      return { id: (await inEnv.client().graphs.forkRun(id, options)).id };
-    }),
+  "runs.fork": async (call, { id, from, state, note }) => {
+    const { group } = await call.run(id);
+    const inEnv = call.in(group.env);
+    const runId = call.admin.world.id();
+    const options = { from, by: call.by, ...(state && { state }) };
+    const change = { action: "runs.fork" as const, object: runId, after: { of: id, from }, note };
+    return { id: (await inEnv.change(change, () => inEnv.client({ runId }).graphs.forkRun(id, options))).id };
+  },
   "runs.rewind": (call, { id, to, state, why, note }) =>
     onRun(call, id, { action: "runs.rewind", after: { to, why }, note }, async (inEnv) => {
       await inEnv.client().graphs.rewindRun(id, { to, by: call.by, why, ...(state && { state }) });
@@ -110,17 +127,3 @@ export const runVerbHandlers: Handlers<RouteName & keyof typeof RUN_VERB_ROUTES>
     return { diff: redacted(diff, call.admin.redact), at: iso(await call.admin.clock.now()) };
   },
 };
-
-/** An approval that is addressed to a group is decided by a member of it. */
-async function expectAddressed(call: Call, run: RunRecord, approval: string, nth: string): Promise<void> {
-  const { groups } = call.principal;
-  if (groups === undefined) return;
-  const entries = (await call.store.journal.read(run.id))?.entries ?? [];
-  const asked = entries.findLast(({ kind, name, key }) => {
-    return kind === "approval.begun" && name === approval && key === nth;
-  });
-  const to = asked ? askedIn(call.admin.codecs, asked.payload).to : null;
-  if (to !== null && !groups.includes(to)) {
-    throw new ApiProblem(403, "FORBIDDEN", `The approval is addressed to ${JSON.stringify(to)}; you are not a member.`);
-  }
-}

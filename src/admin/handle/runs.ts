@@ -4,7 +4,8 @@ import { liveBuilds } from "../../client/capable-node.js";
 import { tasksOf } from "../../client/task-pages.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import { isUuid } from "../../kernel/id.js";
-import type { RunFilter } from "../../store/contract/run/runs.js";
+import type { RunFilter, RunRecord } from "../../store/contract/run/runs.js";
+import { DEAD_STATES } from "../../store/contract/view/dead-letters.js";
 import type { RouteName } from "../api.js";
 import type { Call, Handlers } from "../call.js";
 import { notFound } from "../problem.js";
@@ -25,15 +26,22 @@ interface FilterInput {
   readonly program?: string | undefined;
   readonly queue?: string | undefined;
   readonly stack?: string | undefined;
+  readonly node?: string | undefined;
+  readonly parent?: string | undefined;
+  readonly key?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly archived?: boolean | undefined;
 }
 
-export function filterOf(env: string, input: FilterInput): RunFilter {
-  const { state, program, queue, stack, from, to, archived } = input;
+export async function filterOf(call: Call, input: FilterInput): Promise<RunFilter> {
+  const { state, program, queue, stack, node, parent, key, from, to, archived } = input;
+  const owner = node === undefined || isUuid(node) ? node : (await call.client().nodes.find(node)).incarnation;
   return {
-    env,
+    env: call.env,
+    ...(owner !== undefined && { owner }),
+    ...(parent !== undefined && { parent }),
+    ...(key !== undefined && { keyPrefix: key }),
     ...(state && { states: state }),
     ...(program !== undefined && { program }),
     ...(queue !== undefined && { queue }),
@@ -47,10 +55,10 @@ export function filterOf(env: string, input: FilterInput): RunFilter {
 export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
   "runs.list": async (call, { before, limit, ...filter }) => {
     const page = { limit, ...(before !== undefined && { before }) };
-    const { runs, next } = await call.store.runs.list(filterOf(call.env, filter), page);
+    const { runs, next } = await call.store.runs.list(await filterOf(call, filter), page);
     return { rows: await runRows(call.store, runs), next };
   },
-  "runs.count": (call, filter) => call.store.views.count(filterOf(call.env, filter), MOST_COUNTED),
+  "runs.count": async (call, filter) => call.store.views.count(await filterOf(call, filter), MOST_COUNTED),
   "runs.many": async (call, { ids }) => {
     const { runs } = await call.store.views.runs(ids);
     const mine = runs.flatMap((run) => (run && call.envs.includes(run.group.env) ? [run] : []));
@@ -60,21 +68,23 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
   "runs.get": async (call, { id }) => {
     const run = await call.run(id);
     const { store } = call;
-    const [nodes, key, unread, [outline]] = await Promise.all([
+    const [nodes, key, unread, [outline], [waitsFor]] = await Promise.all([
       nodesFor(store, [run]),
       store.runs.keyOf(id),
       store.inbox.unread(id),
       store.views.outline([{ runId: id, limit: 1, last: true }]),
+      run.state === "held" ? store.views.waitsFor([id]) : [],
     ]);
     const { deferred } = run;
     return {
-      ...runView(run, nodes, outline?.entries[0] ?? null),
-      key: key?.key ?? null,
+      ...runView(run, nodes, outline ?? null),
       scope: key?.scope ?? null,
       recoveredFrom: run.recoveredFrom,
       liveBuilds: run.misfit === null ? [] : [...liveBuilds(run, nodes)],
+      waitsFor: waitsFor ?? null,
       deferred: deferred && { ...deferred, expiresAt: iso(deferred.expiresAt), takenAt: iso(deferred.takenAt) },
       unread: unread.length,
+      error: await errorOf(call, run),
     };
   },
   "runs.journal": async (call, { id, ...range }) => {
@@ -118,7 +128,9 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
       call.store.views.outline([asked]),
     ]);
     const earlier = claims.length > limit;
-    return { claims: ownerLane(run, earlier ? claims.slice(1) : claims, outline?.entries ?? []), earlier };
+    const isLost = claims.some(({ reclaimed }) => reclaimed !== null);
+    const nodes = isLost ? await call.store.nodes.list({ env: run.group.env, stopped: true }) : [];
+    return { claims: ownerLane(run, earlier ? claims.slice(1) : claims, outline?.entries ?? [], nodes), earlier };
   },
   "runs.visits": async (call, { id }) => {
     const run = await call.run(id);
@@ -140,6 +152,16 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
     };
   },
 };
+
+/** Why a run is a dead letter; its message only with the permission `read`. */
+async function errorOf(call: Call, { id, state, seq }: RunRecord) {
+  if (!(DEAD_STATES as readonly string[]).includes(state)) return null;
+  const page = await call.store.journal.read(id, { after: seq - 1, limit: 1 });
+  const { readable, value } = decoded(call, page?.entries[0]?.payload ?? null);
+  const { code, name, message } = (readable ? (value ?? {}) : {}) as Readonly<Record<string, unknown>>;
+  const text = (one: unknown) => (typeof one === "string" ? one : null);
+  return { code: text(code) ?? text(name), message: call.may("read") ? text(message) : null };
+}
 
 /** A codec of the user's own that this server was not given shows its name and length only. */
 function decoded(call: Call, payload: Payload | null): { readable: boolean; value: unknown } {

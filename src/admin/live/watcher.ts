@@ -96,7 +96,7 @@ export class Watcher {
     const outlines = await this.#outlines(followers, found);
     const rowOf = (id: string) => {
       const run = found.get(id);
-      return run ? runView(run, nodes, outlines.get(id)?.at(-1) ?? null) : null;
+      return run ? runView(run, nodes, outlines.get(id) ?? null) : null;
     };
     for (const follower of followers) {
       for (const [topic, { kind, ...of }] of follower.topics) {
@@ -114,7 +114,7 @@ export class Watcher {
             continue;
           }
           const after = follower.seen.get(topic) ?? Number.POSITIVE_INFINITY;
-          const entries = (outlines.get(id) ?? []).filter(({ seq }) => seq > after).map(entryView);
+          const entries = (outlines.get(id)?.entries ?? []).filter(({ seq }) => seq > after).map(entryView);
           if (this.#send(follower, { kind: "run", topic, run, entries })) {
             follower.seen.set(
               topic,
@@ -147,7 +147,7 @@ export class Watcher {
       return run ? [{ runId, after: Math.min(after, run.seq - 1), limit: MOST_ENTRIES }] : [];
     });
     const outlines = asked.length === 0 ? [] : await this.#store.views.outline(asked);
-    return new Map(asked.map(({ runId }, i) => [runId, outlines[i]?.entries ?? []]));
+    return new Map(asked.map(({ runId }, i) => [runId, outlines[i] ?? null]));
   }
 
   async #lists(env: string, all: readonly Follower[]): Promise<void> {

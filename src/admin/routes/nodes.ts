@@ -34,6 +34,8 @@ export const nodeRow = z.object({
   stoppedAt: time.nullable(),
   heartbeatMs: z.number().nullable(),
   leaseMs: z.number().nullable(),
+  /** How its process fares; null: it has not reported it. */
+  vitals: z.object({ loopP99Ms: z.number(), rssBytes: z.number(), busy: z.record(z.string(), z.number()) }).nullable(),
 });
 
 const modeState = z.object({

@@ -22,6 +22,7 @@ const figure = z.object({
   failed: z.number(),
   p95Ms: z.number().nullable(),
   waiting: z.number().nullable(),
+  running: z.number().nullable(),
   oldestMs: z.number().nullable(),
 });
 

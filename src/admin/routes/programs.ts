@@ -17,9 +17,10 @@ const programRow = z.object({
   /** Events and schedules that start it. */
   triggers: z.number(),
   schedules: z.number(),
-  /** Where the server has the code, as `holdfast dev` does: what kind it is, and what it looks like. */
+  /** As its nodes reported it; null: an older one has not. */
   kind: z.string().nullable(),
   shape: json,
+  inputSchema: json,
 });
 
 const definitionRow = z.object({

@@ -6,6 +6,8 @@ import { env, id, json, name, note, outcome, route, time } from "../route.js";
 const stopped = outcome.extend({
   /** No further step or task of the run begins. False: its holder did not answer in time. */
   acknowledged: z.boolean().optional(),
+  /** No live node has the program: the run ends when one starts. */
+  noCapableNode: z.boolean().optional(),
   /** The state of a run that had already ended. */
   state: z.string().optional(),
 });
@@ -20,6 +22,8 @@ export const RUN_VERB_ROUTES = {
       env,
       program: name,
       input: json.optional(),
+      /** Instead: the input of this run, as it is stored. */
+      inputOf: id.optional(),
       queue: name.optional(),
       version: name.optional(),
       stack: name.optional(),
@@ -48,6 +52,8 @@ export const RUN_VERB_ROUTES = {
       approval: name,
       nth: z.string().max(300).default("1"),
       choice: name,
+      /** Structured data with the choice: the answer to a question without choices. */
+      data: json.optional(),
       note,
       /** The hash of the question as it was shown. */
       shown: z.string().max(200).optional(),

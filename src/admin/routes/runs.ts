@@ -55,6 +55,8 @@ export const runRow = z.object({
   misfit: z.object({ builds: z.array(z.string()), wanted: z.string().nullable() }).nullable(),
   /** It waits, and no live node can claim it. */
   noCapableNode: z.boolean(),
+  /** The key under which it was started, while it holds it. */
+  key: z.string().nullable(),
   /** The last journal entry, without its payload. */
   last: outlineEntry.nullable(),
 });
@@ -65,6 +67,12 @@ export const runFilter = {
   program: name.optional(),
   queue: name.optional(),
   stack: name.optional(),
+  /** Held by this node: its incarnation, identity or name. */
+  node: name.optional(),
+  /** Started by this run: its children and tasks. */
+  parent: id.optional(),
+  /** Started under a key that begins with this. */
+  key: name.optional(),
   /** Created from (inclusive) and to (exclusive). */
   from: instant.optional(),
   to: instant.optional(),
@@ -77,6 +85,10 @@ export const claimRow = z.object({
   /** The first and the last entry that was written under it; null: none was. */
   from: time.nullable(),
   to: time.nullable(),
+  /** The kind of the first entry: one that ends a call was worked on before it was written. */
+  begins: z.string().nullable(),
+  /** Of a reclaimed one: when its holder was last heard of; null: not known, or it lives. */
+  heard: time.nullable(),
   entries: z.number(),
   /** `held`, `reclaimed`, or how it was released: `parked`, `completed`, … */
   ended: z.string(),
@@ -124,10 +136,11 @@ export const RUN_ROUTES = {
     says: "Returns one run.",
     input: z.strictObject({ id }),
     output: runRow.extend({
-      key: z.string().nullable(),
       scope: z.string().nullable(),
       recoveredFrom: z.string().nullable(),
       liveBuilds: z.array(z.string()),
+      /** Of a held run: the key of the limit that it waits for. */
+      waitsFor: z.string().nullable(),
       deferred: z
         .object({
           by: z.string(),
@@ -137,6 +150,8 @@ export const RUN_ROUTES = {
         })
         .nullable(),
       unread: z.number(),
+      /** Of a run that failed, died or is quarantined; the message only with the permission `read`. */
+      error: z.object({ code: z.string().nullable(), message: z.string().nullable() }).nullable(),
     }),
   }),
   "runs.journal": route({

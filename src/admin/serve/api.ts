@@ -16,6 +16,7 @@ import { ROUTES } from "../routes/index.js";
 import type { Answered } from "./answered.js";
 import { NEVER_STORED } from "./headers.js";
 import { readBody } from "./read-body.js";
+import { acceptedAgeMs, type SharedAnswers } from "./shared-answers.js";
 import type { Repetitions, WriteLimit } from "./write-limit.js";
 
 export interface ApiParts {
@@ -24,6 +25,7 @@ export interface ApiParts {
   readonly watcher: Watcher;
   readonly writes: WriteLimit;
   readonly repetitions: Repetitions;
+  readonly shared: SharedAnswers;
   readonly onAnswer: (answered: Answered) => void;
 }
 
@@ -114,13 +116,29 @@ async function handled(
   const work = async () => {
     if (name === "live.topics") return streams.change(call, input["connection"] as string, input["topics"] as string[]);
     const handle = ALL_HANDLERS[name as keyof typeof ALL_HANDLERS] as (call: Call, input: unknown) => Promise<unknown>;
-    const output = await handle(call, input);
-    if (isWrite) watcher.wake();
-    return route.output.parse(output);
+    try {
+      return route.output.parse(await handle(call, input));
+    } finally {
+      if (isWrite) {
+        parts.shared.forget();
+        watcher.wake();
+      }
+    }
   };
-  const output =
-    key === null || !isWrite ? await work() : await parts.repetitions.once(`${principal.id} ${name} ${key}`, work);
+  const output = isWrite
+    ? await (key === null ? work() : parts.repetitions.once(`${principal.id} ${name} ${key}`, work))
+    : await (NEVER_SHARED.includes(name)
+        ? work()
+        : parts.shared.get(sharedKey(call, name, input), acceptedAgeMs(request), work));
   return json(200, output, { "x-holdfast-now": new Date(await admin.clock.now()).toISOString() });
+}
+
+/** About the caller, or written to the audit with the caller's name. */
+const NEVER_SHARED: readonly AnyName[] = ["session.get", "runs.payload"];
+
+/** Callers who may do the same see the same. */
+function sharedKey({ env, envs, principal }: Call, name: AnyName, input: object): string {
+  return JSON.stringify([name, env, input, envs, [...principal.may].sort(), principal.groups ?? null]);
 }
 
 function mayAsk(principal: Principal | null, { may }: AnyRoute): boolean {

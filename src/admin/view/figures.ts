@@ -52,6 +52,7 @@ export function figureRows({ at, runs, queues }: Figures, stepMs: StepMs) {
       failed: count ? failures(count) : 0,
       p95Ms: count ? percentileMs(count.durations, 0.95) : null,
       waiting: depth?.waiting ?? null,
+      running: depth?.running ?? null,
       oldestMs: depth?.oldestMs ?? null,
     };
   });

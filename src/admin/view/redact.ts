@@ -12,3 +12,9 @@ export function redacted(value: unknown, names: RegExp | null): unknown {
     Object.entries(value).map(([name, item]) => [name, names.test(name) ? REDACTED : redacted(item, names)]),
   );
 }
+
+/** Whether a value was hidden by `redacted`. */
+export function hasRedacted(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === REDACTED;
+  return Object.values(value).some(hasRedacted);
+}

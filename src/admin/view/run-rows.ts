@@ -5,7 +5,7 @@ import { lacksCapableNode } from "../../client/capable-node.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
-import type { OutlineEntry } from "../../store/contract/view/views.js";
+import type { Outline, OutlineEntry } from "../../store/contract/view/views.js";
 import type { outlineEntry, runRow } from "../routes/runs.js";
 import { iso } from "./iso.js";
 
@@ -14,8 +14,9 @@ export type EntryView = z.output<typeof outlineEntry>;
 
 export async function runRows(store: Store, runs: readonly RunRecord[]): Promise<RunRowView[]> {
   if (runs.length === 0) return [];
-  const [nodes, lasts] = await Promise.all([nodesFor(store, runs), lastEntries(store, runs)]);
-  return runs.map((run, i) => runView(run, nodes, lasts[i] ?? null));
+  const asked = runs.map(({ id }) => ({ runId: id, limit: 1, last: true }));
+  const [nodes, outlines] = await Promise.all([nodesFor(store, runs), store.views.outline(asked)]);
+  return runs.map((run, i) => runView(run, nodes, outlines[i] ?? null));
 }
 
 /** Only for runs that a node holds, or that wait for one. */
@@ -26,12 +27,9 @@ export async function nodesFor(store: Store, runs: readonly RunRecord[]): Promis
   return (await Promise.all([...envs].map((env) => store.nodes.list({ env })))).flat();
 }
 
-async function lastEntries(store: Store, runs: readonly RunRecord[]): Promise<readonly (OutlineEntry | null)[]> {
-  const asked = runs.map(({ id }) => ({ runId: id, limit: 1, last: true }));
-  return (await store.views.outline(asked)).map((one) => one?.entries[0] ?? null);
-}
-
-export function runView(run: RunRecord, nodes: readonly NodeRecord[], last: OutlineEntry | null): RunRowView {
+/** `outline`: ends with the last entry of the run. */
+export function runView(run: RunRecord, nodes: readonly NodeRecord[], outline: Outline | null): RunRowView {
+  const last = outline?.entries.at(-1) ?? null;
   const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, misfit, ...rest } = run;
   return {
     ...rest,
@@ -45,6 +43,7 @@ export function runView(run: RunRecord, nodes: readonly NodeRecord[], last: Outl
     createdAt: iso(createdAt),
     endedAt: iso(endedAt),
     archivedAt: iso(archivedAt),
+    key: outline?.key ?? null,
     last: last && entryView(last),
   };
 }

@@ -13,12 +13,22 @@ export interface LoadOptions {
 
 const EVERY_MS = 2_000;
 const DECIDES_AFTER_MS = 2_000;
-/** Every fourth order waits for you. */
+/** Every fourth order and every text wait for you; of more than this, the oldest is decided. */
 const LEFT_TO_YOU = 4;
+const MOST_LEFT = 5;
+/** Enough dead letters to try the page with. */
+const LAST_FAILURE = 80;
+
+interface Asking {
+  readonly approval: string;
+  readonly by: string;
+  readonly left: boolean;
+}
 
 export class Load {
   readonly #options: LoadOptions;
-  readonly #orders = new Map<string, number>();
+  readonly #asking = new Map<string, Asking>();
+  readonly #left: (() => void)[] = [];
   #n = 0;
   readonly #timers = new Set<() => void>();
 
@@ -43,15 +53,22 @@ export class Load {
     this.#timers.add(cancel);
   }
 
-  /** An order that parks asks the warehouse, which approves most of them. */
+  /** A run that parks asks a person. Most orders are approved soon. */
   heard(one: NodeReport): void {
     if (one.is !== "settled" || one.as !== "parked") return;
-    const n = this.#orders.get(one.runId);
-    this.#orders.delete(one.runId);
-    if (n === undefined || n % LEFT_TO_YOU === 0) return;
-    const { client } = this.#options;
-    const decide = () => client.run(one.runId).decide("ship", { choice: "approved", by: "warehouse" });
-    this.#after(DECIDES_AFTER_MS, () => void decide().catch(() => {}));
+    const asking = this.#asking.get(one.runId);
+    this.#asking.delete(one.runId);
+    if (!asking) return;
+    const { approval, by, left } = asking;
+    const decide = () => {
+      void this.#options.client
+        .run(one.runId)
+        .decide(approval, { choice: "approved", by })
+        .catch(() => {});
+    };
+    if (left) this.#left.push(decide);
+    else this.#after(DECIDES_AFTER_MS, decide);
+    if (this.#left.length > MOST_LEFT) this.#left.shift()?.();
   }
 
   #tick(): void {
@@ -64,13 +81,16 @@ export class Load {
     const { client, world } = this.#options;
     const id = `o-${n}-${world.token().slice(0, 4)}`;
     const run = await client.start(order, { id, cents: 100 + 7 * (n % 90) }, { key: `order:${id}` });
-    this.#orders.set(run.id, n);
+    this.#asking.set(run.id, { approval: "ship", by: "warehouse", left: n % LEFT_TO_YOU === 0 });
     if (n % 3 === 1)
       await client.emit(resourceUpdated, { kind: "disk", resourceId: `r-${n % 5}`, used: 50 + (n % 50) });
     if (n % 5 === 1 && payment) await this.#pay(`p-${id}`, n);
     if (n % 6 === 1) await client.start(etl, { day: "2026-01-01", files: 6 });
-    if (n % 8 === 1) await client.start(research, ["tea", "pots", "ships"][n % 3] ?? "tea");
-    if (n % 10 === 1) await client.start(invoice, { id, orderedAt: world.wallNow() });
+    if (n % 8 === 1) {
+      const { id: text } = await client.start(research, ["tea", "pots", "ships"][n % 3] ?? "tea");
+      this.#asking.set(text, { approval: "review", by: "editor", left: true });
+    }
+    if (n % 10 === 1 && n < LAST_FAILURE) await client.start(invoice, { id, orderedAt: world.wallNow() });
     if (n % 12 === 1) await client.start(monitor.expectations.advise, { resourceId: `r-${n % 5}` });
   }
 
@@ -78,7 +98,7 @@ export class Load {
     const { client } = this.#options;
     if (!payment) return;
     const instance = await client.start(payment, { email: "ann@example.com" }, { id });
-    // Every third one is never paid, and expires.
-    if (n % 3 !== 0) this.#after(3_000, () => void instance.send({ type: "PAY", cents: 300 }).catch(() => {}));
+    // Every third one is never paid, and expires; so does the first.
+    if (n % 3 !== 1) this.#after(3_000, () => void instance.send({ type: "PAY", cents: 300 }).catch(() => {}));
   }
 }

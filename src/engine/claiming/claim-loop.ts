@@ -1,6 +1,7 @@
 // The claim loop takes as many runs as there are free slots, after a pause no more than its share of them. When there are none, it
 // sleeps until it is woken, a run becomes due, or the next poll.
 
+import { buggify } from "../../kernel/buggify.js";
 import { Loop, type Pause, type RoundStart } from "../../kernel/loop.js";
 import { claimToken } from "../../kernel/run/claim.js";
 import type { ClaimedRun, RunStore } from "../../store/contract/run/runs.js";
@@ -112,6 +113,7 @@ export class ClaimLoop {
 
   /** There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. */
   wake(groupIds: readonly number[] = []): void {
+    if (groupIds.length > 0 && buggify(this.#options.world, "notify.lost")) return;
     const own = groupIds.length > 0 ? this.#options.groupIds() : [];
     if (groupIds.length === 0 || groupIds.some((id) => own.includes(id))) this.#loop.wake();
   }
@@ -175,24 +177,27 @@ export class ClaimLoop {
 
   /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
   async #look(free: number): Promise<{ readonly claimed: number | null; readonly asked: number }> {
-    const { size, peers, solitary } = this.#options;
+    const { size, peers, solitary, world } = this.#options;
     const slots = size - this.#active;
     const suspects = slots > 0 ? solitary.ask() : 0;
     const room = suspects > 0 ? Math.min(free, slots) : free;
     const asked =
       this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers(), this.#fullLooks));
-    return { claimed: await this.#claim(asked, suspects), asked };
+    const limit = buggify(world, "claim.one") ? 1 : asked;
+    return { claimed: await this.#claim(limit, suspects), asked: limit };
   }
 
   async #untilDue(): Promise<number> {
     const { world } = this.#options;
     const dueMs = this.#hadRoom ? await this.#nextDue() : null;
     if (this.#soonAt < Number.POSITIVE_INFINITY) this.#loop.wake(this.#soonAt - world.monotonicNow());
+    if (buggify(world, "claim.early-poll")) return 1;
     return Math.min(this.#pollMs * (0.75 + world.random() / 2), dueMs ?? this.#pollMs * 2);
   }
 
   /** When a delayed run or one in back-off can be claimed: the loop sleeps until then instead of polling. */
   async #nextDue(): Promise<number | null> {
+    if (buggify(this.#options.world, "claim.no-next-due")) return null;
     try {
       const inMs = await this.#options.store.nextDue(this.#options.groupIds());
       if (inMs === null || inMs > 0) return inMs;

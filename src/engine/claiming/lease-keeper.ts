@@ -1,5 +1,6 @@
 // The lease keeper renews all claims of a node in one call, and passes each answer to its session: confirmed, messages waiting, or lost.
 
+import { buggify } from "../../kernel/buggify.js";
 import { Loop, type RoundStart } from "../../kernel/loop.js";
 import type { Claim } from "../../kernel/run/claim.js";
 import type { HouseReport } from "../../store/contract/node/house.js";
@@ -88,10 +89,12 @@ export class LeaseKeeper {
 
   async #round({ lateMs }: RoundStart): Promise<number> {
     const { renewEveryMs } = this.#options.settings;
-    let pauseMs = renewEveryMs;
+    const { world } = this.#options;
+    let pauseMs = buggify(world, "renew.early") ? renewEveryMs / 4 : renewEveryMs;
     if (lateMs > renewEveryMs) this.#options.bus.emit("node.blocked", { lateMs });
     try {
-      await this.#options.world.faultPoint("lease-keeper.round");
+      await world.faultPoint("lease-keeper.round");
+      if (buggify(world, "renew.skipped")) return pauseMs;
       await this.endDropped();
       await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session) || session.inDoubt));
     } catch (error) {

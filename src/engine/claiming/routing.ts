@@ -16,10 +16,11 @@ export type ServeRule<Executor extends string = string> =
   | readonly [pattern: string, executor: Executor]
   | ("default" extends Executor ? string : never);
 
+/** Executors of a node, and the queues that each works on. */
 export interface RoutingOptions<Executor extends string = string> {
-  /** The slots of each executor: how many runs it works on at the same time. Default: one executor `default` with `concurrency` slots. */
+  /** The slots of each executor: how many runs it works on at the same time. @default one executor `default` with `concurrency` slots */
   readonly executors?: Readonly<Record<Executor, number>>;
-  /** Which executor works on which queues. Queues that match no rule are left to other nodes. Default: all queues, on `default`. */
+  /** Which executor works on which queues. Queues that match no rule are left to other nodes. @default all queues, on `default` */
   readonly serve?: readonly ServeRule<NoInfer<Executor>>[];
 }
 
@@ -32,9 +33,13 @@ export interface Routing {
 
 /** A program of a node, and its executor. Null: no rule of this node matches its queue. */
 export interface Served {
+  /** The name of the program. */
   readonly program: string;
+  /** The queue of its runs. */
   readonly queue: string;
+  /** The version it is pinned to; null: none. */
   readonly version: string | null;
+  /** The executor that works on it. */
   readonly executor: string | null;
 }
 

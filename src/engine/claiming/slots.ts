@@ -10,12 +10,18 @@ interface Place {
 }
 
 export class Slots {
+  readonly #count: number;
   #free: number;
   /** In the order of arrival. */
   readonly #line = new Set<Place>();
 
   constructor(count: number) {
+    this.#count = count;
     this.#free = count;
+  }
+
+  get busy(): number {
+    return this.#count - this.#free;
   }
 
   /** Null: it has to wait in line. */

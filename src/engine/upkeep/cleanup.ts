@@ -1,5 +1,6 @@
 // Clean-up removes rows that are no longer needed, rarely and in small batches: one node of an env at a time, separate from housekeeping.
 
+import { buggify } from "../../kernel/buggify.js";
 import { Loop } from "../../kernel/loop.js";
 import { sleep } from "../../kernel/world.js";
 import { CLEAN_PARTS, type CleanPart, isRetained } from "../../store/contract/cleanup.js";
@@ -46,11 +47,12 @@ export function startCleanup(options: CleanupOptions): Loop {
 async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, signal: AbortSignal): Promise<void> {
   const { store, settings, env, world } = options;
   const isWhole = WHOLE.parts.includes(part);
-  const [limit, most] = isWhole ? [WHOLE.batch, WHOLE.mostBatches] : [BATCH, MOST_BATCHES];
+  const [batch, most] = isWhole ? [WHOLE.batch, WHOLE.mostBatches] : [BATCH, MOST_BATCHES];
+  const limit = buggify(world, "cleanup.one") ? 1 : batch;
   const kept = isRetained(part) ? {} : { keepMs: keptFor(part, settings) };
-  for (let batch = 0; batch < most && !signal.aborted; batch++) {
+  for (let nth = 0; nth < most && !signal.aborted; nth++) {
     // Other nodes have a jitter, too: a turn that is nearly due is due.
-    const pauseMs = batch === 0 ? everyMs / 2 : 0;
+    const pauseMs = nth === 0 ? everyMs / 2 : 0;
     const startedAt = world.monotonicNow();
     const cleaned = await store.cleanUp({ part, env, everyMs: pauseMs, ...kept, limit });
     if (!cleaned?.more) return;
@@ -61,5 +63,5 @@ async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, 
 
 function keptFor(part: CleanPart, { leaseMs }: CleanupOptions["settings"]): number {
   if (part === "generations") return GENERATION_LEASES * leaseMs;
-  return part === "rates" ? 0 : DAY_MS;
+  return part === "rates" || part === "kept" ? 0 : DAY_MS;
 }

@@ -1,6 +1,7 @@
 // Housekeeping: a heartbeat once per interval and node, and the work that its answer asks for: reclaim the runs of dead nodes, wake
 // parked runs, admit held ones.
 
+import { buggify } from "../../kernel/buggify.js";
 import { Loop } from "../../kernel/loop.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { HouseReport } from "../../store/contract/node/house.js";
@@ -9,6 +10,7 @@ import { reviewMisfits } from "./misfits.js";
 import type { OwnPresence } from "./own-presence.js";
 import { reportReclaimed } from "./reclaim-counts.js";
 import type { ReclaimerLease } from "./reclaimer-lease.js";
+import type { Vitals } from "./vitals.js";
 import { Watch } from "./watch.js";
 
 const PAGE = 500;
@@ -35,12 +37,21 @@ export interface HousekeepingOptions extends Pick<NodeParts, Shared> {
   readonly onCalled: (called: HouseReport["called"]) => void;
   /** How many live nodes claim from any of our groups. */
   readonly onPeers: (peers: number) => void;
+  readonly vitals: Vitals;
+  /** The timers of state machines that this node fires. */
+  readonly timers?: TimerDuty;
   /** False: other nodes reclaim the runs of dead nodes. */
   readonly reclaims: boolean;
   /** After each round; `mode` is null while the store knows no other than this node does. */
   readonly onRound: (mode: ModeState | null) => Promise<void>;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
+}
+
+/** What fires timers learns from each round. */
+export interface TimerDuty {
+  readonly groupIds: readonly number[];
+  noted(report: Pick<HouseReport, "first" | "gone">): void;
 }
 
 /** All nodes are woken by the same NOTIFY: each looks after its own random delay, and not more often than that. */
@@ -105,6 +116,7 @@ export class Housekeeping {
   /** Jitter, so that nodes that started together do not reclaim together. */
   #pauseMs(): number {
     const { world, settings } = this.#options;
+    if (buggify(world, "housekeeping.early")) return SHORTEST_PAUSE_MS;
     return settings.housekeepingMs * (0.8 + world.random() * 0.4);
   }
 
@@ -142,12 +154,15 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   const sentAt = world.monotonicNow();
   const wasMissed = presence.doubtBefore > sentAt;
   presence.heartbeatSent();
-  const report = await store.housekeep({ incarnation, env, alone, ...watch.told });
+  const timerGroups = options.timers?.groupIds ?? [];
+  const reported = { ...watch.told, ...options.vitals.next() };
+  const report = await store.housekeep({ incarnation, env, alone, timerGroups, ...reported });
   watch.answered();
   presence.heartbeatAnswered(sentAt);
   if (wasMissed) options.onMissed();
   options.onCalled(report.called);
   options.onPeers(report.peers);
+  options.timers?.noted(report);
   if (!report.registered) chores.begin("register", options.onForgotten);
   else if (!report.present && presence.held) chores.begin("attend", options.onAbsent);
   // A disabled node changes nothing, not even the runs of others.
@@ -166,20 +181,22 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
 }
 
 async function reclaimIn(options: HousekeepingOptions, watch: Watch, orphans: boolean): Promise<void> {
-  const { store, bus, incarnation, env, reclaimer, onWork } = options;
+  const { store, world, bus, incarnation, env, reclaimer, onWork } = options;
+  const limit = buggify(world, "housekeeping.reclaim-one") ? 1 : PAGE;
   if (reclaimer && !(await reclaimer.hold())) return;
   for (let more = orphans; more; ) {
-    const reclaimed = await store.reclaim({ incarnation, env, limit: PAGE, ...watch.told });
+    const reclaimed = await store.reclaim({ incarnation, env, limit, ...watch.told });
     reportReclaimed(bus, reclaimed);
     if (reclaimed.length > 0) onWork();
-    more = reclaimed.length >= PAGE;
+    more = reclaimed.length >= limit;
   }
 }
 
 async function wakeIn(options: HousekeepingOptions, chores: Chores): Promise<void> {
-  const { store, onWork } = options;
-  for (let woken = PAGE; woken >= PAGE; ) {
-    woken = await store.runs.wakeParked({ limit: PAGE });
+  const { store, world, onWork } = options;
+  const limit = buggify(world, "housekeeping.wake-one") ? 1 : PAGE;
+  for (let woken = limit; woken >= limit; ) {
+    woken = await store.runs.wakeParked({ limit });
     if (woken === 0) return;
     onWork();
     // Those under a limit are held now.
@@ -187,8 +204,9 @@ async function wakeIn(options: HousekeepingOptions, chores: Chores): Promise<voi
   }
 }
 
-async function admitIn({ store, env, onWork }: HousekeepingOptions): Promise<void> {
-  if ((await store.runs.admit({ env, keys: LINES })) > 0) onWork();
+async function admitIn({ store, world, env, onWork }: HousekeepingOptions): Promise<void> {
+  const keys = buggify(world, "housekeeping.admit-one") ? 1 : LINES;
+  if ((await store.runs.admit({ env, keys })) > 0) onWork();
 }
 
 async function expireIn({ store, env, bus }: HousekeepingOptions): Promise<void> {

@@ -2,7 +2,7 @@
 
 import type { Settings } from "../../kernel/setting/setting-options.js";
 import type { World } from "../../kernel/world.js";
-import { SILENT_HEARTBEATS } from "../../store/contract/node/nodes.js";
+import { SILENT_HEARTBEATS } from "../../store/contract/node/presence.js";
 
 /** Others wait for all of the silence, from when a sign of life arrived; this node counts from when it was sent, and less. */
 const CAUTION = 0.9;

@@ -3,14 +3,16 @@
 import { HoldfastError } from "../../kernel/error.js";
 import type { NodeMode } from "../../kernel/node-mode.js";
 import type { Rival } from "../../store/contract/node/nodes.js";
+import type { ProgramFacts } from "../../store/contract/node/programs.js";
 import type { Assignments } from "../claiming/assignments.js";
 import type { NodeParts } from "../node-parts.js";
 import { reviewMisfits } from "./misfits.js";
 import { reportReclaimed } from "./reclaim-counts.js";
 
-/** The node that is there already, and what to do. */
+/** The node asked to be alone, or a live one did. The message names that node and what to do. */
 export class NotAlone extends HoldfastError {
   readonly code = "NOT_ALONE";
+  /** The node that also claims. */
   readonly by: Rival;
 
   constructor(where: { readonly env: string; readonly stack: string | null }, by: Rival) {
@@ -36,7 +38,7 @@ export class NodeReplaced extends HoldfastError {
 
 /** Null, or why the node cannot work. `again`: it was registered before, and its programs may have changed since. */
 export async function registerNode(
-  options: NodeParts & { readonly mode: NodeMode },
+  options: NodeParts & { readonly mode: NodeMode; readonly facts: () => readonly ProgramFacts[] },
   assignments: Assignments,
   again: boolean,
 ): Promise<HoldfastError | null> {
@@ -47,7 +49,7 @@ export async function registerNode(
   const who = { incarnation, identity, name, env, stack, build, alone };
   // Where it reclaims nothing, a callback decides on orphans, also on those of this identity's last process.
   const judged = { heartbeatMs, leaseMs, presenceGraceMs, reclaims: options.reclaimer !== "off" };
-  const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
+  const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged, programs: options.facts() });
   if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
   if (answer.outcome === "stopped") return new NodeReplaced(identity);
   modes.set(answer.mode);

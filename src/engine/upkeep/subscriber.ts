@@ -1,11 +1,14 @@
 // Declares which events start a node's programs: at its start, and every half minute from then on. So a node that was counted as
 // gone is known again, and a subscription that no node declares any more is removed.
 
+import { buggify } from "../../kernel/buggify.js";
 import { Loop } from "../../kernel/loop.js";
 import type { Subscription } from "../../store/contract/event/events.js";
 import type { NodeParts } from "../node-parts.js";
 
 const EVERY_MS = 30_000;
+/** Only in simulations. */
+const AGAIN_MS = 500;
 
 export interface SubscriberOptions
   extends Pick<NodeParts, "store" | "world" | "bus" | "incarnation" | "env" | "modes"> {
@@ -31,7 +34,7 @@ export class Subscriber {
         await options.onRound();
       },
       onError: (error) => options.bus.emit("housekeeping.failed", { error }),
-      pauseMs: () => EVERY_MS,
+      pauseMs: () => (buggify(options.world, "subscribe.again") ? AGAIN_MS : EVERY_MS),
     });
   }
 
@@ -47,13 +50,13 @@ export class Subscriber {
     this.#options.modes.onChange(() => {
       if (this.#subscriptions.length > 0) this.#loop.wake();
     });
-    this.#loop.start(EVERY_MS);
+    this.#loop.start(buggify(this.#options.world, "subscribe.again") ? AGAIN_MS : EVERY_MS);
   }
 
   /** After the node is registered as stopping: what only it declared is removed, if other nodes have its programs. */
   async stop(): Promise<void> {
     await this.#loop.stop();
-    await this.#declare([], false);
+    await this.#declare([], false, { leaving: true });
   }
 
   /** A program that is disabled here is not started by events on behalf of this node. */
@@ -62,12 +65,16 @@ export class Subscriber {
     return this.#subscriptions.filter(({ program }) => modes.of(program) !== "disabled");
   }
 
-  async #declare(subscriptions: readonly Subscription[], starting: boolean): Promise<void> {
+  async #declare(
+    subscriptions: readonly Subscription[],
+    starting: boolean,
+    leaving: { readonly leaving?: true } = {},
+  ): Promise<void> {
     const { store, incarnation, env } = this.#options;
     const mine = new Set(subscriptions.map(({ id }) => id));
     const withdrawn = [...this.#declared].filter((id) => !mine.has(id));
     const gone = withdrawn.length > 0 && { withdrawn };
-    await store.events.subscribe({ incarnation, env, subscriptions, starting, ...gone });
+    await store.events.subscribe({ incarnation, env, subscriptions, starting, ...gone, ...leaving });
     this.#declared = mine;
   }
 }

@@ -2,6 +2,7 @@
 
 import { InvalidInput } from "../error.js";
 
+/** Limits on the size and depth of a value. */
 export interface CodecLimits {
   /** UTF-8 bytes of the encoded text. */
   readonly maxBytes: number;

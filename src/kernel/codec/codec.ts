@@ -5,10 +5,13 @@ import { HoldfastError } from "../error.js";
 
 /** Writes and reads values: a codec (to text) or a node's list of codecs (to payloads). */
 export interface Coder<Stored> {
+  /** Turns a value into its stored form. `path` names the value in errors. */
   encode(value: unknown, path?: string): Stored;
+  /** Turns the stored form back into the value. */
   decode(stored: Stored): unknown;
 }
 
+/** Turns values into stored text and back: JSON by default, encryption or compression of your own. */
 export interface Codec extends Coder<string> {
   /** Stored with every value this codec wrote: never reuse a name for another format. */
   readonly name: string;
@@ -17,6 +20,7 @@ export interface Codec extends Coder<string> {
    * ("input", "result"); errors start with it. A codec that wraps another one passes it on.
    */
   encode(value: unknown, path?: string): string;
+  /** Returns the value that `encode` was given. */
   decode(text: string): unknown;
 }
 

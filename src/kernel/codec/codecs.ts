@@ -7,6 +7,7 @@ import { JSON_CODEC_NAME, jsonCodec } from "./json-codec.js";
 import type { Payload } from "./payload.js";
 import { codecOf } from "./trace-context.js";
 
+/** The codecs of a node: the first one writes, and each stored value is read by the one it names. */
 export interface Codecs extends Coder<Payload> {
   /** Writes new values. */
   readonly writer: Codec;
@@ -17,6 +18,7 @@ export interface Codecs extends Coder<Payload> {
 /** A stored value names a codec that this node does not have. */
 export class UnknownCodec extends HoldfastError {
   readonly code = "UNKNOWN_CODEC";
+  /** The name that the stored value has. */
   readonly codec: string;
 
   constructor(codec: string, known: Iterable<string>) {

@@ -14,6 +14,7 @@ export const JSON_CODEC_NAME = "json";
 /** A text without these characters contains no tag: in a string value their quotes are escaped. */
 const QUOTED_TAG = `"${TAG}"`;
 
+/** The default codec: JSON, also for dates, big integers, maps, sets and bytes, with limits on size and depth. */
 export function jsonCodec(options: Partial<CodecLimits> = {}): Codec {
   const limits = codecLimits(options);
   return {

@@ -5,10 +5,15 @@ import type { Payload } from "./payload.js";
 
 /** An error as it is stored. Plain data, bounded in size by stored-error.ts. */
 export interface StoredError {
+  /** The name of the error. */
   readonly name: string;
+  /** Its message. */
   readonly message: string;
+  /** Its code. */
   readonly code?: string | number;
+  /** Its stack. */
   readonly stack?: string;
+  /** The error behind it. */
   readonly cause?: StoredError;
   /** The parts of an AggregateError. */
   readonly errors?: readonly StoredError[];
@@ -21,8 +26,11 @@ export interface StoredError {
  * reading process may not have. Match on `name` or `code`.
  */
 export class RecordedError extends Error {
+  /** The code of the thrown error. */
   readonly code?: string | number;
+  /** The parts of an AggregateError. */
   readonly errors?: readonly RecordedError[];
+  /** The `details` of the thrown error, or the object that was thrown instead of an error. */
   readonly details?: unknown;
 
   constructor(stored: StoredError) {

@@ -18,6 +18,7 @@ export class ResultReference {
 /** A part of the result was in a run that no longer exists. */
 export class ResultPruned extends HoldfastError {
   readonly code = "RESULT_PRUNED";
+  /** The run that had the result. */
   readonly runId: string;
 
   constructor(runId: string) {

@@ -51,7 +51,9 @@ export function describeValue(value: unknown): string {
   if (typeof value !== "object") return `a ${typeof value}`;
   try {
     const name: unknown = value.constructor?.name;
-    if (typeof name === "string" && name !== "" && name !== "Object") return `an instance of ${name.slice(0, 80)}`;
+    const hint = "rows" in value && "rowCount" in value ? " (of a query: return its rows, or nothing)" : "";
+    if (typeof name === "string" && name !== "" && name !== "Object")
+      return `an instance of ${name.slice(0, 80)}${hint}`;
   } catch {
     // A getter or a Proxy threw: the tag below still works.
   }

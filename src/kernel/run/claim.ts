@@ -34,6 +34,7 @@ export function isTokenOf(owner: string, token: string): boolean {
 /** Another node holds the run now, or it has ended. Nothing of the rejected write was stored. */
 export class ClaimLost extends HoldfastError {
   readonly code = "CLAIM_LOST";
+  /** The run that another node holds now. */
   readonly runId: string;
 
   constructor(claim: Claim) {

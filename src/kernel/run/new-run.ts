@@ -8,10 +8,13 @@ import type { Recovery } from "./recovery.js";
  * Determines who may claim a run: a small table gives each combination a number, so that a claim is one index range.
  */
 export interface RunGroup {
+  /** The environment. */
   readonly env: string;
   /** null: any stack. */
   readonly stack: string | null;
+  /** The name the run waits under. */
   readonly queue: string;
+  /** The name of the program. */
   readonly program: string;
   /** null: any version. */
   readonly version: string | null;
@@ -26,7 +29,7 @@ export interface NewRun {
   readonly delayMs: number;
   /** Claims in a row that may end in a crash before the run is dead. */
   readonly crashLimit: number;
-  /** What happens when its holder died. Default: what its nodes have declared. */
+  /** What happens when its holder died. @default what its nodes have declared */
   readonly recovery?: Recovery;
   readonly input: Payload;
   readonly parentId?: string;
@@ -62,7 +65,7 @@ export interface NewLimit {
   /** How many at once; for a rate, how many per `perMs`. */
   readonly max: number;
   readonly perMs?: number;
-  /** Only for slots: what happens to runs without a free slot. Default: they wait. */
+  /** Only for slots: what happens to runs without a free slot. @default they wait */
   readonly overflow?: Overflow;
 }
 

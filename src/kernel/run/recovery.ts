@@ -10,7 +10,7 @@ export const RECOVERIES = ["resume", "restart", "fail"] as const;
  */
 export type Recovery = (typeof RECOVERIES)[number];
 
-/** Default: resume. */
+/** @default resume */
 export function recoveryOf(recovery: Recovery | undefined, path = "recovery"): Recovery {
   if (recovery === undefined) return "resume";
   if (RECOVERIES.includes(recovery)) return recovery;

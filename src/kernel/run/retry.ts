@@ -8,17 +8,19 @@ export type Backoff = "fixed" | "linear" | "exponential";
 /** What a user writes. A number means that many attempts in all, the first one included. */
 export type Retry = number | RetryRule;
 
+/** How a failure is tried again: attempts, delay and back-off. */
 export interface RetryRule {
-  /** In all, the first one included: 1 means no retry. Default 3. */
+  /** In all, the first one included: 1 means no retry. @default 3 */
   readonly attempts?: number;
+  /** How the delay grows. @default exponential */
   readonly backoff?: Backoff;
-  /** Before the second attempt. Default 1 s. */
+  /** Before the second attempt. @default 1 s */
   readonly delay?: Duration;
-  /** No delay is longer than this. Default 1 h, or `delay` if that is longer. */
+  /** No delay is longer than this. @default 1 h, or `delay` if that is longer */
   readonly maxDelay?: Duration;
-  /** Exponential only: each delay is this many times the one before. Default 2. */
+  /** Exponential only: each delay is this many times the one before. @default 2 */
   readonly factor?: number;
-  /** 0 to 1: the share of each delay that is random. Default 0.2. */
+  /** 0 to 1: the share of each delay that is random. @default 0.2 */
   readonly jitter?: number;
 }
 

@@ -1,5 +1,6 @@
 // The states of a run and the moves between them. A trigger in the database rejects every other move.
 
+/** Every state of a run. */
 export const RUN_STATES = [
   "blocked", // waits for the tasks it needs
   "held", // waits to be admitted under a limit
@@ -15,6 +16,7 @@ export const RUN_STATES = [
   "quarantined", // stopped, not ended: no live node has code that fits the journal, or a person must decide
 ] as const;
 
+/** The state of a run. */
 export type RunState = (typeof RUN_STATES)[number];
 
 /** Without `quarantined`: such a run keeps its key and its inbox, and callers keep waiting for its end. */
@@ -27,8 +29,8 @@ export function isEnded(state: RunState): state is EndedState {
 
 /**
  * From → to. Only an operator's retry leaves an ended state: `failed` and `dead` start a new generation (S16).
- * `quarantined` continues with the same journal, also automatically when a node with other code starts. `completed`,
- * `cancelled` and `skipped` are final, except for a task whose DAG is retried, and for a completed DAG of which a task is.
+ * `quarantined` continues with the same journal, also automatically when a node with other code starts. `completed` and
+ * `cancelled` are final, except for a run that is rewound, a task whose DAG is retried, and a completed DAG of which a task is.
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
@@ -59,11 +61,14 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
 /** The states from which an operator may retry a run. */
 export const RETRYABLE_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
+/** The states from which an operator may rewind it: ended after it had begun, or stopped. */
+export const REWINDABLE_STATES: readonly RunState[] = [...RETRYABLE_STATES, "completed", "cancelled", "paused"];
+
 /** The ended states that are left only with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["completed", "failed", "dead", "cancelled", "skipped"];
 
-/** The ended states that only a task leaves, together with its DAG; `completed` also the DAG itself, when it waits for tasks again. */
-export const REOPENED_WITH_DAG: readonly RunState[] = ["completed", "cancelled", "skipped"];
+/** The ended state that only a task leaves, together with its DAG. */
+export const REOPENED_WITH_DAG: readonly RunState[] = ["skipped"];
 
 export function mayMove(from: RunState, to: RunState): boolean {
   return LEGAL_MOVES[from].includes(to);

@@ -8,19 +8,19 @@ import { InvalidSettings } from "./settings.js";
 
 /** How long each kind is kept after its end. `false`: for ever. */
 export interface RetentionOptions {
-  /** Runs that completed, with their journal, messages and keys. A key with a longer `once` is kept for that time. Default: 30 days. */
+  /** Runs that completed, with their journal, messages and keys. A key with a longer `once` is kept for that time. @default 30 days */
   readonly completed?: Duration | false;
-  /** Runs that were cancelled or skipped. Default: 30 days. */
+  /** Runs that were cancelled or skipped. @default 30 days */
   readonly cancelled?: Duration | false;
-  /** Runs that failed. Default: 90 days. */
+  /** Runs that failed. @default 90 days */
   readonly failed?: Duration | false;
-  /** Runs that are dead. Default: 90 days. */
+  /** Runs that are dead. @default 90 days */
   readonly dead?: Duration | false;
-  /** Instances of state machines that have ended, with their events and timers. Default: 90 days. */
+  /** Instances of state machines that have ended, with their events and timers. @default 90 days */
   readonly instances?: Duration | false;
-  /** The record of which nodes lost claims on runs that still exist. Default: 30 days. */
+  /** The record of which nodes lost claims on runs that still exist. @default 30 days */
   readonly claims?: Duration | false;
-  /** The audit of the admin API, at least 30 days. Default: 365 days. */
+  /** The audit of the admin API, at least 30 days. @default 365 days */
   readonly audit?: Duration | false;
 }
 

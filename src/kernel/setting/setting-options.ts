@@ -4,6 +4,7 @@ import { type Duration, formatDuration, MAX_DURATION_MS, toMs } from "../duratio
 import { HoldfastError } from "../error.js";
 import type { Names } from "./option-names.js";
 
+/** How many runs a node claims, and how its commits are gathered. */
 export interface FlowSettings {
   /**
    * How many runs to claim ahead of a free slot, at most `concurrency`. A stop hands them back at once. Default:
@@ -12,35 +13,39 @@ export interface FlowSettings {
   readonly prefetch?: number;
 }
 
+/** Leases, intervals and graces of a node. */
 export interface TimingOptions {
-  /** How long a claim is valid without a renewal. The runs of a node that hangs wait this long. Default: 15 s. */
+  /** How long a claim is valid without a renewal. The runs of a node that hangs wait this long. @default 15 s */
   readonly lease?: Duration;
-  /** How often the claims of this node are renewed. Default: a third of `lease`. */
+  /** How often the claims of this node are renewed. @default a third of `lease` */
   readonly renewEvery?: Duration;
-  /** How often this node sends a heartbeat, looks for missing nodes, reclaims their runs and wakes parked ones. Default: 1 s. */
+  /** How often this node sends a heartbeat, looks for missing nodes, reclaims their runs and wakes parked ones. @default 1 s */
   readonly housekeeping?: Duration;
-  /** How long the presence lock of this node may be missing before other nodes reclaim its runs. Default: 1 s. */
+  /** How long the presence lock of this node may be missing before other nodes reclaim its runs. @default 1 s */
   readonly presenceGrace?: Duration;
-  /** How long running work may continue after `stop()` before it is aborted. Default: 30 s. */
+  /** How long running work may continue after `stop()` before it is aborted. @default 30 s */
   readonly shutdownGrace?: Duration;
-  /** How often this node asks for work while no notification arrives. Default: 1 s. */
+  /** How often this node asks for work while no notification arrives. @default 1 s */
   readonly pollInterval?: Duration;
-  /** The longest such interval: it grows while there is no work. Default: 5 s, but not longer than `lease`. */
+  /** The longest such interval: it grows while there is no work. @default 5 s, but not longer than `lease` */
   readonly pollMax?: Duration;
+  /** How long a timer of a state machine that this node has claimed is left to it, when the node hangs. @default 5 s */
+  readonly timerClaim?: Duration;
 }
 
+/** When a run is dead or quarantined. */
 export interface RecoverySettings {
-  /** How many claims of a run in a row may end in a crash before the run is dead. Default: 5. */
+  /** How many claims of a run in a row may end in a crash before the run is dead. @default 5 */
   readonly crashLimit?: number;
-  /** The number of journal entries of one generation from which `run.history_long` is emitted. Default: 10,000. */
+  /** The number of journal entries of one generation from which `run.history_long` is emitted. @default 10,000 */
   readonly historyWarning?: number;
-  /** The number of journal entries at which a run is quarantined. It can still be read and cancelled. Default: 50,000. */
+  /** The number of journal entries at which a run is quarantined. It can still be read and cancelled. @default 50,000 */
   readonly historyLimit?: number;
 }
 
 /** What a user may set, by group. Every setting has a default. */
 export interface SettingOptions {
-  /** How many runs this node works on at the same time. Default: 10. */
+  /** How many runs this node works on at the same time. @default 10 */
   readonly concurrency?: number;
   readonly flow?: FlowSettings;
   readonly timing?: TimingOptions;
@@ -75,6 +80,7 @@ export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   "timing.shutdownGrace": { kind: "duration", least: 0, most: MAX_DURATION_MS },
   "timing.pollInterval": { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
   "timing.pollMax": { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
+  "timing.timerClaim": { kind: "duration", least: 100, most: 3_600_000 },
   "recovery.crashLimit": { kind: "count", least: 1, most: 10_000 },
   "recovery.historyWarning": { kind: "count", least: 1, most: 1_000_000 },
   "recovery.historyLimit": { kind: "count", least: 10, most: 1_000_000 },
@@ -155,6 +161,7 @@ export function withDefaults(given: Partial<Record<SettingName, number>>) {
     shutdownGraceMs: given["timing.shutdownGrace"] ?? 30_000,
     pollIntervalMs,
     pollMaxMs: pollMax ?? Math.max(pollIntervalMs, Math.min(5000, leaseMs)),
+    timerClaimMs: given["timing.timerClaim"] ?? 5000,
     crashLimit: given["recovery.crashLimit"] ?? 5,
     historyWarning: warning ?? Math.min(10_000, limit ?? 10_000),
     historyLimit: limit ?? Math.max(50_000, warning ?? 50_000),

@@ -8,6 +8,7 @@ import { brokenRelations, IMPOSSIBLE, UNWISE } from "./setting-relations.js";
 /** These settings cannot work. Every problem is listed, so that one start finds them all. */
 export class InvalidSettings extends HoldfastError {
   readonly code = "INVALID_SETTINGS";
+  /** Each problem as a sentence. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

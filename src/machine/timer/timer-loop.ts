@@ -1,6 +1,7 @@
 // The timer loop fires the timers of a node's machines: it sleeps until the next known deadline by the store's clock, claims what is
 // due, and delivers it to the instances. Firing is an append that names its timer, so a node that is late finds it gone.
 
+import { buggify } from "../../kernel/buggify.js";
 import { failureDetail } from "../../kernel/failure-detail.js";
 import { Loop, type Pause, STOP_GRACE_MS } from "../../kernel/loop.js";
 import type { RunGroup } from "../../kernel/run/new-run.js";
@@ -21,13 +22,19 @@ import type { AfterBranch, MachineEvent } from "../logic.js";
 import type { MachineEvents } from "../machine-events.js";
 import type { Delivered } from "../mailbox.js";
 import type { Incoming } from "../steps.js";
+import { OwnDeadlines } from "./own-deadlines.js";
 import { drawSuspects, isSuspect } from "./suspect-timers.js";
 import { TimerPace } from "./timer-pace.js";
 
 /** A timer that could not be tried now is tried again after this time. */
 const NOT_YET_MS = 250;
-/** No other node claims them for this long. */
-const LEASE_MS = 5_000;
+/**
+ * One node is the first to look at a deadline. The others look this much later, in case it is busy, slow or gone: with every node at
+ * every deadline, nine looks of ten nodes found nothing.
+ */
+const STAND_BY_MS = 500;
+/** How much the times of one deadline may differ: an answer of the store takes a while. */
+const NEAR_MS = 50;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 5;
 /** A timer that this code does not know, or of an unknown instance, is tried again after this time. */
@@ -43,6 +50,8 @@ export interface TimerLoopOptions {
   readonly bus: Telemetry<MachineEvents>;
   /** The longest pause between two looks. */
   readonly lookEveryMs: number;
+  readonly incarnation: string;
+  readonly settings: { readonly timerClaimMs: number };
 }
 
 /** Of which timer of which instance an event is. */
@@ -59,14 +68,19 @@ export class TimerLoop {
   readonly #loop: Loop;
   readonly #underWay = new Set<Promise<void>>();
   readonly #pace: TimerPace;
+  /** A round answers all earlier wakes: those for later deadlines are remembered here. */
+  readonly #own = new OwnDeadlines();
   #suspecting = false;
   #taken = 0;
   #groupIds: ReadonlySet<number> = new Set();
+  #isFirst = true;
+  /** Nodes that died with what they had claimed. */
+  #gone: readonly string[] = [];
   /** Monotonic: when to look though nothing is known to be due. */
   #lookAt = 0;
 
   constructor(options: TimerLoopOptions) {
-    const { machines, instances, world, bus, lookEveryMs } = options;
+    const { machines, instances, world, bus, lookEveryMs, settings } = options;
     this.#options = options;
     this.#loop = new Loop({
       world,
@@ -76,15 +90,37 @@ export class TimerLoop {
         return { ms: this.#lookAt - world.monotonicNow(), atLeastMs: Math.min(FAILED_PAUSE_MS, lookEveryMs) };
       },
     });
-    instances.wakeups.on("timers", (inMs) => this.#loop.wake(inMs));
-    instances.wakeups.on("groups", (groupIds) => {
-      if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.#loop.wake();
+    instances.wakeups.on("timers", (inMs) => {
+      if (inMs > 0) this.#own.add(world.monotonicNow() + inMs);
+      this.#loop.wake(inMs);
     });
-    this.#pace = new TimerPace(world, LEASE_MS);
+    instances.wakeups.on("groups", (groupIds) => {
+      if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.#loop.wake(this.#standByMs);
+    });
+    this.#pace = new TimerPace(world, settings.timerClaimMs);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
     // A node of a stack also fires the timers of what was started in none.
     const stacks = instances.stack === null ? [null] : [instances.stack, null];
     this.#groups = machines.flatMap(({ name }) => stacks.map((stack) => timerGroup(instances.env, stack, name)));
+  }
+
+  get groupIds(): readonly number[] {
+    return [...this.#groupIds];
+  }
+
+  /** Housekeeping reports whether this node is the first to look, and which nodes are gone. */
+  noted({ first, gone }: { readonly first: readonly number[]; readonly gone: readonly string[] }): void {
+    if (this.#groupIds.size === 0) return;
+    const wasFirst = this.#isFirst;
+    const known = this.#gone;
+    this.#isFirst = first.length > 0;
+    this.#gone = gone;
+    // What the first one, or a node that died, has left is looked for now.
+    if (gone.some((one) => !known.includes(one)) || (this.#isFirst && !wasFirst)) this.#loop.wake(this.#standByMs);
+  }
+
+  get #standByMs(): number {
+    return this.#isFirst ? 0 : STAND_BY_MS;
   }
 
   async start(): Promise<void> {
@@ -116,15 +152,25 @@ export class TimerLoop {
     if (this.#loop.isStopped) return 0;
     const { full, nextMs } = await this.#round();
     if (full) return 0;
-    const untilLookMs = this.#lookAt - world.monotonicNow();
-    return { ms: Math.min(untilLookMs, nextMs ?? untilLookMs), atLeastMs: SHORTEST_PAUSE_MS };
+    if (buggify(world, "timers.early")) return SHORTEST_PAUSE_MS;
+    const now = world.monotonicNow();
+    return { ms: Math.min(this.#lookAt, this.#nextLookAt(now, nextMs)) - now, atLeastMs: SHORTEST_PAUSE_MS };
+  }
+
+  /** Nothing is pending before `nextMs`: a deadline of this node's own that is earlier was cancelled. */
+  #nextLookAt(now: number, nextMs: number | null): number {
+    this.#own.forgetBefore(now - NEAR_MS);
+    if (nextMs === null) return Number.POSITIVE_INFINITY;
+    const nextAt = now + nextMs;
+    return Math.min(nextAt + this.#standByMs, Math.max(nextAt, this.#own.from(nextAt - NEAR_MS)));
   }
 
   /** It is under way from the moment it asks: `untilFired` also waits for what is being claimed. */
   async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null }> {
-    const { bus, instances } = this.#options;
-    const { limit } = this.#pace;
-    const claim = { groups: this.#groups, limit, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
+    const { bus, instances, incarnation: owner, settings, world } = this.#options;
+    const limit = buggify(world, "timers.one") ? 1 : this.#pace.limit;
+    const taking = { groups: this.#groups, limit, leaseMs: settings.timerClaimMs, mostAttempts: RETRY.attempts };
+    const claim = { ...taking, owner, gone: this.#gone };
     const claimed = instances.store.machines.claimTimers(claim);
     const fire = async (taken: ClaimedTimers) => {
       this.#taken += taken.timers.length;

@@ -34,6 +34,7 @@ export const checkFilter = shape<RunFilter>("filter", {
   parent: optional(checkUuid),
   keyPrefix: optional(checkText),
   attributes: optional(ruled(attributesOf)),
+  deferred: optional((path, value) => (value === true ? null : new InvalidInput(path, "must be true, or omitted"))),
   states: optional((path, states) => listOf("states", (_, state) => checkOneOf(path, state, RUN_STATES))(path, states)),
 });
 

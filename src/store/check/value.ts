@@ -3,7 +3,7 @@
 // Callers are not always type-checked: a value of another type is refused like one out of range.
 
 import { describeValue } from "../../kernel/codec/value-kind.js";
-import { HoldfastError, InvalidInput } from "../../kernel/error.js";
+import { HoldfastError, InvalidInput, LimitExceeded } from "../../kernel/error.js";
 import { isUuid } from "../../kernel/id.js";
 import type { NameCheck } from "../../kernel/name.js";
 
@@ -100,6 +100,23 @@ export function ruled(rule: (value: unknown, path: string) => unknown): Check {
       if (error instanceof HoldfastError) return error;
       throw error;
     }
+  };
+}
+
+/** The text of a JSON object of bounded length. */
+export function jsonObject(noun: string, longest: number): Check {
+  return (path, text) => {
+    const problem = checkText(path, text);
+    if (problem) return problem;
+    const { length } = text as string;
+    if (length > longest) return new LimitExceeded(path, `the length of ${noun}`, longest, length);
+    try {
+      const read: unknown = JSON.parse(text as string);
+      if (typeof read === "object" && read !== null && !Array.isArray(read)) return null;
+    } catch {
+      // Reported below.
+    }
+    return new InvalidInput(path, "must be a JSON object");
   };
 }
 

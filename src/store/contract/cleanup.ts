@@ -7,6 +7,7 @@ import { SHORTEST_AUDIT_DAYS } from "../../kernel/setting/retention.js";
  * - `leases`: named leases that ended or expired and were not acquired again. A key that comes back gets a higher epoch.
  * - `nodes`: nodes that stopped or died.
  * - `rates`: start times of rate limits that have passed.
+ * - `kept`: kept values that have expired.
  * - `debounces`: gathered events whose run was cancelled, skipped or pruned before it began.
  *
  * By the retention that the store was opened with:
@@ -18,7 +19,7 @@ import { SHORTEST_AUDIT_DAYS } from "../../kernel/setting/retention.js";
  */
 export const RETAINED_PARTS = ["instances", "claims", "audit", "keys", "runs"] as const;
 export type RetainedPart = (typeof RETAINED_PARTS)[number];
-export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates", "debounces", ...RETAINED_PARTS] as const;
+export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates", "debounces", "kept", ...RETAINED_PARTS] as const;
 export type CleanPart = (typeof CLEAN_PARTS)[number];
 
 export function isRetained(part: CleanPart): part is RetainedPart {

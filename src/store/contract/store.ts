@@ -21,6 +21,7 @@ import type { DefinitionStore } from "./definition/definitions.js";
 import type { EventStore } from "./event/events.js";
 import type { InboxStore } from "./inbox/inbox.js";
 import type { JournalStore } from "./journal/journal.js";
+import type { KeptStore } from "./kept/kept.js";
 import type { LeaseStore } from "./lease/leases.js";
 import type { BreakerStore } from "./limit/breakers.js";
 import type { QueueStore } from "./limit/queues.js";
@@ -34,22 +35,41 @@ import type { StatisticsStore } from "./statistic/statistics.js";
 import type { TimeoutTable } from "./timeout/timeouts.js";
 import type { ViewStore } from "./view/views.js";
 
+/** Where runs are stored. `postgres(…)` and `memoryStore()` make one; nodes and clients share it. */
 export interface Store {
+  /** Runs: insert, claim, commit, renew, reclaim, find. */
   readonly runs: RunStore;
+  /** Journals of runs. */
   readonly journal: JournalStore;
+  /** Messages to runs. */
   readonly inbox: InboxStore;
+  /** Named leases. */
   readonly leases: LeaseStore;
+  /** Values that outlive runs. */
+  readonly kept: KeptStore;
+  /** Nodes, their presence and modes. */
   readonly nodes: NodeStore;
+  /** Queues, their pauses and limits. */
   readonly queues: QueueStore;
+  /** Schedules and their windows. */
   readonly schedules: ScheduleStore;
+  /** Events, subscriptions and debounce. */
   readonly events: EventStore;
+  /** Circuit breakers. */
   readonly breakers: BreakerStore;
+  /** Programs stored as data. */
   readonly definitions: DefinitionStore;
+  /** Durable timeouts of your own instances. */
   readonly timeouts: TimeoutTable;
+  /** Machine instances and their timers. */
   readonly machines: MachineStore;
+  /** Lists for the dashboard. */
   readonly views: ViewStore;
+  /** Who changed what. */
   readonly audit: AuditStore;
+  /** Tokens of the admin API. */
   readonly tokens: TokenStore;
+  /** Figures over time. */
   readonly statistics: StatisticsStore;
   /** From now on until the node leaves: wakes it, and tracks its presence where the store can. */
   attend(attendee: Attendee): Promise<Attendance>;
@@ -59,5 +79,6 @@ export interface Store {
   reclaim(round: ReclaimRound): Promise<readonly Reclaimed[]>;
   /** Removes a batch of rows that are no longer needed. Null: a node of the env has done this part recently. */
   cleanUp(round: CleanRound): Promise<Cleaned | null>;
+  /** Closes what the store itself opened; a pool of yours stays open. */
   close(): Promise<void>;
 }

@@ -11,11 +11,11 @@ import {
   type RetainedPart,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
-import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../contract/node/presence.js";
 import { cleanRetained } from "./clean-retained.js";
 import { toUs } from "./table/micros.js";
 import { joinKey } from "./table/names.js";
-import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
+import type { DebounceRow, JournalRow, KeptRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
 import { runsInState, type Tables } from "./table/tables.js";
 
 interface Round {
@@ -43,6 +43,7 @@ const PARTS: Readonly<Record<Exclude<CleanPart, RetainedPart>, (tables: Tables, 
   nodes: cleanNodes,
   rates: cleanRates,
   debounces: cleanDebounces,
+  kept: cleanKept,
 };
 
 function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round): Cleaned {
@@ -125,6 +126,13 @@ function cleanRates(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
   const gone = past.slice(0, limit);
   for (const [key] of gone) tables.rates.delete(key);
   return { removed: gone.length, more: gone.length >= limit };
+}
+
+function cleanKept(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
+  const isOver = (row: KeptRow) => row.env === env && row.untilUs !== null && row.untilUs <= untilUs;
+  const old = [...tables.kept].filter(([, row]) => isOver(row)).slice(0, limit);
+  for (const [key] of old) tables.kept.delete(key);
+  return { removed: old.length, more: old.length >= limit };
 }
 
 /** A run that gathered events and failed may be retried, and needs its event then. */

@@ -1,4 +1,4 @@
-// Public exports of `holdfast/memory`.
+// Exports of `holdfast/memory`: a store that lives and dies with its process, for tests, and its errors.
 
 export { TransactionEnded } from "../check/transaction.js";
 export { memoryStore } from "./memory-store.js";

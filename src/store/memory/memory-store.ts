@@ -13,6 +13,7 @@ import { memoryDefinitions } from "./definition/definitions.js";
 import { memoryEvents } from "./event/events.js";
 import { memoryInbox } from "./inbox/inbox.js";
 import { memoryJournal } from "./journal/read-journal.js";
+import { memoryKept } from "./kept/kept.js";
 import { memoryLeases } from "./lease/leases.js";
 import { memoryBreakers } from "./limit/breakers.js";
 import { memoryQueues } from "./limit/queues.js";
@@ -28,7 +29,9 @@ import { newTables, type Tables } from "./table/tables.js";
 import { memoryTimeouts } from "./timeout/timeouts.js";
 import { memoryViews } from "./view/views.js";
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
+  /** Its clock; for tests. */
   readonly world?: World;
   /** How long what has ended is kept, as in `postgres`. */
   readonly retention?: RetentionOptions;
@@ -57,6 +60,7 @@ function storeOn(tables: Tables, world: World, retention: Retention): Store {
     nodes: memoryNodes(tables, wakes),
     machines: memoryMachines(tables, wakes),
     leases: memoryLeases(tables),
+    kept: memoryKept(tables),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
     views: memoryViews(tables),

@@ -139,7 +139,8 @@ export async function cleanRetained(
   const kept = keptFor(part, retention, keepMs);
   if (kept === null) return NOTHING;
   if (part !== "instances") return (await db.run<Cleaned>(STATEMENTS[part], [env, kept, limit], options))[0]!;
-  const removed = (await db.run(pruneInstances, [env, kept, limit], options)).length;
+  const [row] = await db.run<{ removed: number }>(pruneInstances, [env, kept, limit], options);
+  const { removed } = row!;
   return { removed, more: removed >= limit };
 }
 

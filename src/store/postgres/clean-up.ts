@@ -212,12 +212,30 @@ select (select count(*) from gone)::int as removed, (select count(*) from page) 
   },
 );
 
+/** The first to expire first. One that was written again meanwhile has another expiry. */
+export const cleanKept = statement(
+  "clean_kept_values",
+  "Removes kept values that have expired.",
+  ({ schema: s, now }) => {
+    const isOver = `v.until <= (select now from t) - ${interval("$2::float8")}`;
+    return `
+with t as materialized (select ${now} as now
+), old as materialized (
+  select v.ctid from ${s}.kept_values v where v.env = $1 and ${isOver} order by v.until limit $3 for update skip locked
+), gone as (
+  delete from ${s}.kept_values v where v.ctid = any(array(select ctid from old)) and ${isOver} returning 1
+)
+select (select count(*) from gone)::int as removed, (select count(*) from old) >= $3 as more`;
+  },
+);
+
 const STATEMENTS: Readonly<Record<Exclude<CleanPart, RetainedPart>, Statement>> = {
   generations: cleanGenerations,
   leases: cleanLeases,
   nodes: cleanNodes,
   rates: cleanRates,
   debounces: cleanDebounces,
+  kept: cleanKept,
 };
 
 export async function cleanUp(db: Database, retention: Retention, round: CleanRound): Promise<Cleaned | null> {

@@ -4,9 +4,10 @@ import { PACKAGE_VERSION } from "../../kernel/package-version.js";
 import type { World } from "../../kernel/world.js";
 import type { Ability, ServerReport, TableHealth } from "../contract/server-report.js";
 import type { Database } from "./connection/database.js";
-import { type Statement, statement } from "./connection/dialect.js";
+import { statement } from "./connection/dialect.js";
 import { ms } from "./connection/instant.js";
 import { checkSchema } from "./migrate.js";
+import { NO_SESSION, probeSession } from "./probe-session.js";
 
 const readServer = statement(
   "read_server",
@@ -16,8 +17,9 @@ select current_setting('server_version_num')::int as version, current_setting('s
   current_setting('synchronous_commit') as synchronous_commit, pg_is_in_recovery() as is_replica, ${ms(now)} as now,
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
   current_setting('max_connections')::int as most,
-  (select max(extract(epoch from clock_timestamp() - a.xact_start) * 1000)::float8 from pg_stat_activity a
-   where a.backend_xmin is not null and a.pid <> pg_backend_pid()) as oldest`,
+  (select max(extract(epoch from clock_timestamp() - x.since) * 1000)::float8 from (
+    select a.xact_start as since from pg_stat_activity a where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+    union all select p.prepared from pg_prepared_xacts p) x) as oldest`,
 );
 
 const readTables = statement(
@@ -35,14 +37,6 @@ const probeRowLocks = statement(
   "Tries to skip locked rows.",
   ({ schema: s }) => `select m.key from ${s}.meta m limit 1 for no key update skip locked`,
 );
-
-const probeAdvisory = statement(
-  "probe_advisory_locks",
-  "Tries to take and release an advisory lock.",
-  () => `select pg_try_advisory_xact_lock(hashtext('holdfast.probe')) as taken`,
-);
-
-const probeNotify = statement("probe_notify", "Tries to notify.", () => `select pg_notify('holdfast_probe', '')`);
 
 interface ServerRow {
   version: number;
@@ -85,37 +79,35 @@ export async function examine(db: Database, world: World): Promise<ServerReport>
     oldestSnapshotMs: oldest,
     connections: { used, most },
     tables: tables.map(({ invalid: _, ...table }) => table),
-    abilities: await abilities(db),
+    abilities: await abilities(db, world),
   };
 }
 
-async function abilities(db: Database): Promise<readonly Ability[]> {
-  const works = (probe: Statement) =>
-    db.run(probe, []).then(
-      () => true,
-      () => false,
-    );
-  const [rows, advisory, notify] = [await works(probeRowLocks), await works(probeAdvisory), await works(probeNotify)];
-  const { pooled } = db;
-  const inSession = (name: Ability["name"], ok: boolean, [whole, less]: readonly [string, string]): Ability =>
-    ok && !pooled ? { name, is: "works", text: whole } : { name, is: "falls back", text: less };
+async function abilities(db: Database, world: World): Promise<readonly Ability[]> {
+  const rows = await db.run(probeRowLocks, []).then(
+    () => true,
+    () => false,
+  );
+  const session = db.pooled ? NO_SESSION : await db.session((client) => probeSession(client, world));
+  const either = (name: Ability["name"], ok: boolean, [whole, less]: readonly [string, string]): Ability =>
+    ok ? { name, is: "works", text: whole } : { name, is: "falls back", text: less };
   return [
     rows
-      ? { name: "row locks", is: "works", text: "Claims skip rows that are locked." }
+      ? { name: "row locks", is: "works", text: "Claims skip rows that are locked (SKIP LOCKED)." }
       : { name: "row locks", is: "missing", text: "The server cannot skip locked rows: Holdfast cannot claim here." },
-    inSession("advisory locks", advisory, [
+    either("advisory locks", session.advisoryLocks, [
       "A session's lock shows at once that its node died.",
-      "No lock of a session: the runs of a dead node are reclaimed when their leases expire.",
+      "No lock of a session: leases instead. The runs of a dead node are reclaimed when their leases expire.",
     ]),
-    inSession("notifications", notify, [
-      "Other processes are woken by NOTIFY.",
-      "No notifications arrive: nodes find work when they poll, by default within 5 s.",
+    either("notifications", session.notifications, [
+      "A notification arrived: other processes are woken by NOTIFY.",
+      "No notification arrives: polling instead. Nodes find work by default within 5 s.",
     ]),
-    inSession("session settings", true, [
+    either("session settings", session.settings, [
       "Settings of a session hold.",
       "Settings are not kept between statements; timeouts are kept on this side.",
     ]),
-    inSession("prepared statements", true, [
+    either("prepared statements", session.preparedStatements, [
       "Statements are prepared once for each connection.",
       "Statements are sent with their text each time.",
     ]),

@@ -14,10 +14,18 @@ export {
   StoreRefused,
   StoreUnavailable,
 } from "./connection/errors.js";
-export type { MigrateReport, MigrationSqlOptions } from "./migrate.js";
+export type { MigrateOptions, MigrateReport, MigrationSqlOptions } from "./migrate.js";
 export type { PostgresOptions, PostgresStore } from "./open.js";
 
-/** A store on the database behind a URL, or on a `pg.Pool` of your own. */
+/**
+ * A store on the database behind a URL, or on a `pg.Pool` of your own.
+ *
+ * @example
+ * ```ts
+ * const store = postgres(server.url);
+ * await store.migrate();
+ * ```
+ */
 export function postgres(source: string | pg.Pool, options: PostgresOptions = {}): PostgresStore {
   return openPostgres(source, options);
 }

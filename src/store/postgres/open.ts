@@ -27,11 +27,12 @@ import { send, unread } from "./inbox/send-messages.js";
 import { wakeRuns } from "./inbox/wake-runs.js";
 import { peek } from "./journal/peek-journals.js";
 import { lastSet, read } from "./journal/read-journal.js";
+import { keptStore } from "./kept/kept.js";
 import { leaseStore } from "./lease/leases.js";
 import { breakerStore } from "./limit/breakers.js";
 import { queueStore } from "./limit/queues.js";
 import { machineStore } from "./machine/machines.js";
-import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
+import { checkSchema, type MigrateOptions, type MigrateReport, migrate } from "./migrate.js";
 import { attend } from "./node/attend.js";
 import { housekeep } from "./node/housekeep.js";
 import { nodeStore } from "./node/nodes.js";
@@ -43,28 +44,30 @@ import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
 import { viewStore } from "./view/views.js";
 
+/** Options of `postgres`. */
 export interface PostgresOptions {
-  /** The schema that holds the tables. Default `holdfast`. */
+  /** The schema that holds the tables. @default `holdfast` */
   readonly schema?: string;
-  /** Connections in addition to the one reserved for renewals, from 1 to 4. Default 3. Not used with a Pool of your own. */
+  /** Connections in addition to the one reserved for renewals, from 1 to 4. Not used with a Pool of your own. @default 3 */
   readonly connections?: number;
-  /** Steps that may be transactions at the same time: additional connections, also with a Pool of your own. Default 5. */
+  /** Steps that may be transactions at the same time: additional connections, also with a Pool of your own. @default 5 */
   readonly transactions?: number;
-  /** Wakes other processes by NOTIFY. Without it they find work when they poll, by default within 5 s. Default true. */
+  /** Wakes other processes by NOTIFY. Without it they find work when they poll, by default within 5 s. @default true */
   readonly notify?: boolean;
-  /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
+  /** When a statement without an answer is given up on this side; its connection is closed. @default 10 s */
   readonly queryTimeout?: Duration;
-  /** How long a call is repeated while the database is unavailable. Default 30 s. */
+  /** How long a call is repeated while the database is unavailable. @default 30 s */
   readonly retryFor?: Duration;
-  /** Where the store reports a database that does not answer the first call. Default: warnings on standard error. `false`: nowhere. */
+  /** Where the store reports a database that does not answer the first call. `false`: nowhere. @default warnings on standard error */
   readonly logger?: Logger | false;
-  /** How long what has ended is kept. Nodes remove the rest by themselves. Default: completed runs 30 days, failed and dead ones 90 days. */
+  /** How long what has ended is kept. Nodes remove the rest by themselves. @default completed runs 30 days, failed and dead ones 90 days */
   readonly retention?: RetentionOptions;
 }
 
+/** A store on PostgreSQL, with its migrations. */
 export interface PostgresStore extends Store {
   /** Brings the schema up to date; safe to call from many processes at once. */
-  migrate(): Promise<MigrateReport>;
+  migrate(options?: MigrateOptions): Promise<MigrateReport>;
   /** Throws when the schema is missing, too old or too new for this package. */
   checkSchema(): Promise<void>;
   /** Examines the server: version, settings, clock, health of the tables, and what it can do. Reads only. */
@@ -106,6 +109,7 @@ export function openPostgres(
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
+    kept: keptStore(db),
     nodes: nodeStore(db, () => wakes.sendNews()),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, wakes),
@@ -130,7 +134,7 @@ export function openPostgres(
   };
   return {
     ...checkedStore(store, { batchesIn: world }),
-    migrate: () => migrate(db),
+    migrate: (options) => migrate(db, options),
     checkSchema: () => checkSchema(db),
     examine: () => examine(db, world),
     get pooled() {

@@ -360,13 +360,17 @@ old as materialized (
   where r.id = any (array (select id from found))
     and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
   for no key update of r skip locked
+),
+archived as (
+  update "holdfast".runs r
+  set archived_at = clock_timestamp()
+  where r.id = any (array (select id from old))
+    and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+    and r.archived_at is null
+  returning 1
 )
-update "holdfast".runs r
-set archived_at = clock_timestamp()
-where r.id = any (array (select id from old))
-  and r.state in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
-  and r.archived_at is null
-returning r.id;
+select count(*)::int as removed
+from archived;
 
 -- begin_gathering · event/settle-debounced.ts
 -- Stores the event of a gathering run that was inserted in a caller's transaction.
@@ -901,7 +905,9 @@ picked as materialized (
     where x.state = 'pending'
       and x.claim_group = g.id
       and x.try_at <= (select now from t)
-      and (x.claimed_until is null or x.claimed_until <= (select now from t))
+      and (
+        x.claimed_until is null or x.claimed_until <= (select now from t) or x.claimed_by = any ($6::uuid[])
+      )
     order by x.try_at
     limit (select $2::int)
     for no key update skip locked
@@ -911,6 +917,7 @@ took as (
   update "holdfast".timers x
   set attempts = x.attempts + 1,
     claimed_until = (select now from t) + ($3::float8) * interval '1 millisecond',
+    claimed_by = $5::uuid,
     state = case when x.attempts >= $4 then 'dead' else 'pending' end,
     problem = case
       when x.attempts >= $4 then coalesce(
@@ -1171,6 +1178,25 @@ moved as (
 select ((select count(*) from gone) + (select count(*) from read))::int as removed,
   is_full or has_next as more
 from full_batch;
+
+-- clean_kept_values · clean-up.ts
+-- Removes kept values that have expired.
+with t as materialized (select clock_timestamp() as now),
+old as materialized (
+  select v.ctid
+  from "holdfast".kept_values v
+  where v.env = $1 and v.until <= (select now from t) - ($2::float8) * interval '1 millisecond'
+  order by v.until
+  limit $3
+  for update skip locked
+),
+gone as (
+  delete from "holdfast".kept_values v
+  where v.ctid = any (array (select ctid from old))
+    and v.until <= (select now from t) - ($2::float8) * interval '1 millisecond'
+  returning 1
+)
+select (select count(*) from gone)::int as removed, (select count(*) from old) >= $3 as more;
 
 -- clean_keys · clean-retained.ts
 -- Removes keys whose time has passed.
@@ -1502,8 +1528,8 @@ l as materialized (
     (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
-      (select $14::int[]), (select $15::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
+      (select $14::int[]), (select $15::bool[]), (select $16::bool[])
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
   join "holdfast".runs r on r.id = f.run_id
   for no key update of r skip locked
 ),
@@ -1565,6 +1591,7 @@ ok as (
   set seq = f.seq + f.n,
     pending = r.pending + f.new_tasks,
     misfits = coalesce(f.tried, r.misfits),
+    asks = r.asks or f.asks,
     state = case
       when f.to_state is null then r.state
       when f.to_state = 'parked'
@@ -1609,8 +1636,8 @@ ok as (
           from (
             select k.ord, k.i
             from unnest(
-              (select $23::int[]), (select $24::int[]), (select $25::text[]), (select $26::uuid[]),
-                (select $27::uuid[]), (select $28::bool[])
+              (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
+                (select $28::uuid[]), (select $29::bool[])
             ) as k(ord, i, key, message, child, counts)
             left join lateral (
               select i.taken_seq is null and i.message_id = coalesce(k.message, i.message_id) as open
@@ -1637,8 +1664,8 @@ written as (
   select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
     e.kind, e.name, e.key, e.codec, e.data, t.now
   from unnest(
-    (select $16::int[]), (select $17::int[]), (select $18::text[]), (select $19::text[]),
-      (select $20::text[]), (select $21::text[]), (select $22::text[])
+    (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
+      (select $21::text[]), (select $22::text[]), (select $23::text[])
   ) as e(ord, i, kind, name, key, codec, data),
     t
   where ((e.ord in (select ord from ok)) is not false)
@@ -1669,8 +1696,8 @@ taken as (
   update "holdfast".inbox i
   set taken_seq = ($4::bigint[])[k.ord] + k.i
   from unnest(
-    (select $23::int[]), (select $24::int[]), (select $25::text[]), (select $26::uuid[]),
-      (select $27::uuid[]), (select $28::bool[])
+    (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
+      (select $28::uuid[]), (select $29::bool[])
   ) as k(ord, i, key, message, child, counts)
   where i.run_id = ($1::uuid[])[k.ord] and i.key = k.key and ((k.ord in (select ord from ok)) is not false)
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
@@ -1684,10 +1711,10 @@ taken_in as (
 c as materialized (
   select *
   from unnest(
-    (select $29::uuid[]), (select $30::int[]), (select $31::int[]), (select $32::float8[]),
-      (select $33::int[]), (select $34::uuid[]), (select $35::text[]), (select $36::text[]),
-      (select $37::text[]), (select $38::int[]), (select $39::text[]), (select $40::bool[]),
-      (select $41::int[]), (select $42::int[]), (select $43::bool[])
+    (select $30::uuid[]), (select $31::int[]), (select $32::int[]), (select $33::float8[]),
+      (select $34::int[]), (select $35::uuid[]), (select $36::text[]), (select $37::text[]),
+      (select $38::text[]), (select $39::int[]), (select $40::text[]), (select $41::bool[]),
+      (select $42::int[]), (select $43::int[]), (select $44::bool[])
   ) as c(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery, limited, ord, pending, counts)
   where ((c.ord in (select ord from ok)) is not false)
     and (select r.id from "holdfast".runs r where r.id = c.id limit 1) is null
@@ -1711,29 +1738,29 @@ children as (
 needs as (
   insert into "holdfast".run_needs (need_id, run_id)
   select n.need_id, n.run_id
-  from unnest((select $53::int[]), (select $54::uuid[]), (select $55::uuid[])) as n (ord, need_id, run_id)
+  from unnest((select $54::int[]), (select $55::uuid[]), (select $56::uuid[])) as n (ord, need_id, run_id)
   where ((n.ord in (select ord from ok)) is not false)
 ),
 children_limits as (
   insert into "holdfast".run_limits (
     run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at
   )
-  select ($29::uuid[])[l.run], l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
+  select ($30::uuid[])[l.run], l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case
       when l.stage = 1
         and (
-          (($29::uuid[])[l.run] in (select id from children where state = 'held')) is not false
+          (($30::uuid[])[l.run] in (select id from children where state = 'held')) is not false
         ) then 'waits'
       else 'later' end,
-    case l.kind when 'serial' then 0 else ($31::int[])[l.run] end,
-    t.now + (($32::float8[])[l.run] + ($38::int[])[l.run] * 0.001) * interval '1 millisecond'
+    case l.kind when 'serial' then 0 else ($32::int[])[l.run] end,
+    t.now + (($33::float8[])[l.run] + ($39::int[])[l.run] * 0.001) * interval '1 millisecond'
   from unnest(
-    (select $44::int[]), (select $45::int[]), (select $46::text[]), (select $47::text[]),
-      (select $48::int[]), (select $49::float8[]), (select $50::text[])
+    (select $45::int[]), (select $46::int[]), (select $47::text[]), (select $48::text[]),
+      (select $49::int[]), (select $50::float8[]), (select $51::text[])
   ) as l(run, stage, key, kind, max, per_ms, overflow),
     t
-  where ((($41::int[])[l.run] in (select ord from ok)) is not false)
-    and ((($29::uuid[])[l.run] in (select id from c)) is not false)
+  where ((($42::int[])[l.run] in (select ord from ok)) is not false)
+    and ((($30::uuid[])[l.run] in (select id from c)) is not false)
 ),
 children_start as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -1743,7 +1770,7 @@ children_start as (
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  from unnest((select $51::int[]), (select $52::text[])) as k (ord, key)
+  from unnest((select $52::int[]), (select $53::text[])) as k (ord, key)
   where i.run_id = ($1::uuid[])[k.ord] and i.key = k.key and ((k.ord in (select ord from ok)) is not false)
 ),
 misfits as (
@@ -1986,8 +2013,8 @@ l as materialized (
     (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
-      (select $14::int[]), (select $15::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
+      (select $14::int[]), (select $15::bool[]), (select $16::bool[])
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
   join "holdfast".runs r on r.id = f.run_id
   where (select count(*) from turn) >= 0 and not ((f.run_id in (select id from waiters)) is not false)
   for no key update of r skip locked
@@ -2050,6 +2077,7 @@ ok as (
   set seq = f.seq + f.n,
     pending = r.pending + f.new_tasks,
     misfits = coalesce(f.tried, r.misfits),
+    asks = r.asks or f.asks,
     counts = r.counts and not f.ends,
     state = case
       when f.to_state is null then r.state
@@ -2094,8 +2122,8 @@ ok as (
           from (
             select k.ord, k.i
             from unnest(
-              (select $23::int[]), (select $24::int[]), (select $25::text[]), (select $26::uuid[]),
-                (select $27::uuid[]), (select $28::bool[])
+              (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
+                (select $28::uuid[]), (select $29::bool[])
             ) as k(ord, i, key, message, child, counts)
             left join lateral (
               select i.taken_seq is null and i.message_id = coalesce(k.message, i.message_id) as open
@@ -2122,8 +2150,8 @@ written as (
   select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
     e.kind, e.name, e.key, e.codec, e.data, t.now
   from unnest(
-    (select $16::int[]), (select $17::int[]), (select $18::text[]), (select $19::text[]),
-      (select $20::text[]), (select $21::text[]), (select $22::text[])
+    (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
+      (select $21::text[]), (select $22::text[]), (select $23::text[])
   ) as e(ord, i, kind, name, key, codec, data),
     t
   where ((e.ord in (select ord from ok)) is not false)
@@ -2184,8 +2212,8 @@ taken as (
   update "holdfast".inbox i
   set taken_seq = ($4::bigint[])[k.ord] + k.i
   from unnest(
-    (select $23::int[]), (select $24::int[]), (select $25::text[]), (select $26::uuid[]),
-      (select $27::uuid[]), (select $28::bool[])
+    (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
+      (select $28::uuid[]), (select $29::bool[])
   ) as k(ord, i, key, message, child, counts)
   where i.run_id = ($1::uuid[])[k.ord] and i.key = k.key and ((k.ord in (select ord from ok)) is not false)
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
@@ -2199,10 +2227,10 @@ taken_in as (
 c as materialized (
   select *
   from unnest(
-    (select $29::uuid[]), (select $30::int[]), (select $31::int[]), (select $32::float8[]),
-      (select $33::int[]), (select $34::uuid[]), (select $35::text[]), (select $36::text[]),
-      (select $37::text[]), (select $38::int[]), (select $39::text[]), (select $40::bool[]),
-      (select $41::int[]), (select $42::int[]), (select $43::bool[])
+    (select $30::uuid[]), (select $31::int[]), (select $32::int[]), (select $33::float8[]),
+      (select $34::int[]), (select $35::uuid[]), (select $36::text[]), (select $37::text[]),
+      (select $38::text[]), (select $39::int[]), (select $40::text[]), (select $41::bool[]),
+      (select $42::int[]), (select $43::int[]), (select $44::bool[])
   ) as c(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery, limited, ord, pending, counts)
   where ((c.ord in (select ord from ok)) is not false)
     and (select r.id from "holdfast".runs r where r.id = c.id limit 1) is null
@@ -2226,29 +2254,29 @@ children as (
 needs as (
   insert into "holdfast".run_needs (need_id, run_id)
   select n.need_id, n.run_id
-  from unnest((select $53::int[]), (select $54::uuid[]), (select $55::uuid[])) as n (ord, need_id, run_id)
+  from unnest((select $54::int[]), (select $55::uuid[]), (select $56::uuid[])) as n (ord, need_id, run_id)
   where ((n.ord in (select ord from ok)) is not false)
 ),
 children_limits as (
   insert into "holdfast".run_limits (
     run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at
   )
-  select ($29::uuid[])[l.run], l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
+  select ($30::uuid[])[l.run], l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case
       when l.stage = 1
         and (
-          (($29::uuid[])[l.run] in (select id from children where state = 'held')) is not false
+          (($30::uuid[])[l.run] in (select id from children where state = 'held')) is not false
         ) then 'waits'
       else 'later' end,
-    case l.kind when 'serial' then 0 else ($31::int[])[l.run] end,
-    t.now + (($32::float8[])[l.run] + ($38::int[])[l.run] * 0.001) * interval '1 millisecond'
+    case l.kind when 'serial' then 0 else ($32::int[])[l.run] end,
+    t.now + (($33::float8[])[l.run] + ($39::int[])[l.run] * 0.001) * interval '1 millisecond'
   from unnest(
-    (select $44::int[]), (select $45::int[]), (select $46::text[]), (select $47::text[]),
-      (select $48::int[]), (select $49::float8[]), (select $50::text[])
+    (select $45::int[]), (select $46::int[]), (select $47::text[]), (select $48::text[]),
+      (select $49::int[]), (select $50::float8[]), (select $51::text[])
   ) as l(run, stage, key, kind, max, per_ms, overflow),
     t
-  where ((($41::int[])[l.run] in (select ord from ok)) is not false)
-    and ((($29::uuid[])[l.run] in (select id from c)) is not false)
+  where ((($42::int[])[l.run] in (select ord from ok)) is not false)
+    and ((($30::uuid[])[l.run] in (select id from c)) is not false)
 ),
 children_start as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -2258,7 +2286,7 @@ children_start as (
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  from unnest((select $51::int[]), (select $52::text[])) as k (ord, key)
+  from unnest((select $52::int[]), (select $53::text[])) as k (ord, key)
   where i.run_id = ($1::uuid[])[k.ord] and i.key = k.key and ((k.ord in (select ord from ok)) is not false)
 ),
 misfits as (
@@ -2536,6 +2564,26 @@ where g.env = $1
   and exists (select from "holdfast".run_attributes a where a.run_id = r.id and a.name = $4 and a.value = $5)
 group by 1;
 
+-- count_runs, failed, with attributes · run/list-runs.ts
+-- Counts runs by state.
+select r.state, count(*)::int as n
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and g.program = $2
+  and r.archived_at is null
+  and r.state in ('failed')
+  and exists (select from "holdfast".run_attributes a where a.run_id = r.id and a.name = $3 and a.value = $4)
+  and exists (select from "holdfast".run_attributes a where a.run_id = r.id and a.name = $5 and a.value = $6)
+  and (
+    case
+      when r.archived_at is not null then 2
+      when r.state in ('failed', 'dead', 'quarantined') then 1
+      else 0 end
+  ) = 1
+  and r.ended_at is not null
+group by 1;
+
 -- count_runs, with a key · run/list-runs.ts
 -- Counts runs by state.
 select r.state, count(*)::int as n
@@ -2545,8 +2593,25 @@ where g.env = $1
   and g.program = $2
   and r.archived_at is null
   and r.id = any (
-    array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+    array (
+      select k.run_id
+      from "holdfast".run_keys k
+      where k.env = $3
+        and k.key collate "C" >= $4::text
+        and k.key collate "C" < $5::text
+        and starts_with(k.key, $6::text)
+    )
   )
+group by 1;
+
+-- count_runs, deferred · run/list-runs.ts
+-- Counts runs by state.
+select r.state, count(*)::int as n
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+where g.env = $1
+  and r.archived_at is null
+  and r.id = any (array (select f.run_id from "holdfast".deferred_runs f))
 group by 1;
 
 -- count_runs, of a parent · run/list-runs.ts
@@ -2682,6 +2747,42 @@ from (
   limit $6
 ) x;
 
+-- count_some_runs, failed, with attributes · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and g.program = $2
+      and r.archived_at is null
+      and r.state in ('failed')
+      and exists (
+        select
+        from "holdfast".run_attributes a
+        where a.run_id = r.id and a.name = $3 and a.value = $4
+      )
+      and exists (
+        select
+        from "holdfast".run_attributes a
+        where a.run_id = r.id and a.name = $5 and a.value = $6
+      )
+      and (
+        case
+          when r.archived_at is not null then 2
+          when r.state in ('failed', 'dead', 'quarantined') then 1
+          else 0 end
+      ) = 1
+      and r.ended_at is not null
+    limit $7
+  ) r
+  limit $7
+) x;
+
 -- count_some_runs, with a key · view/views.ts
 -- Counts runs up to a bound.
 select count(*)::int as n
@@ -2696,11 +2797,36 @@ from (
       and g.program = $2
       and r.archived_at is null
       and r.id = any (
-        array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+        array (
+          select k.run_id
+          from "holdfast".run_keys k
+          where k.env = $3
+            and k.key collate "C" >= $4::text
+            and k.key collate "C" < $5::text
+            and starts_with(k.key, $6::text)
+        )
       )
-    limit $5
+    limit $7
   ) r
-  limit $5
+  limit $7
+) x;
+
+-- count_some_runs, deferred · view/views.ts
+-- Counts runs up to a bound.
+select count(*)::int as n
+from (
+  select
+  from "holdfast".claim_groups g
+  cross join lateral (
+    select
+    from "holdfast".runs r
+    where r.claim_group = g.id
+      and g.env = $1
+      and r.archived_at is null
+      and r.id = any (array (select f.run_id from "holdfast".deferred_runs f))
+    limit $2
+  ) r
+  limit $2
 ) x;
 
 -- count_some_runs, of a parent · view/views.ts
@@ -3342,7 +3468,9 @@ cancelled as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, 'cancelled', '', 'json', '{"code":"DEFERRED_EXPIRED"}', t.now
+  select run_id, seq, 0, 'cancelled', '', 'json',
+    '{"code":"DEFERRED_EXPIRED","message":"No node took it in time. Start a node in full mode that serves its program in its stack, and start it again."}',
+    t.now
   from cancelled, t
 ),
 closed_deferrals as (
@@ -3700,6 +3828,13 @@ j as (
 select env, subscription, subject, run_id
 from g;
 
+-- get_kept_value · kept/kept.ts
+-- Reads one kept value that has not expired.
+select v.key, v.codec, v.data, floor(extract(epoch from v.at) * 1000)::float8 as at,
+  floor(extract(epoch from v.until) * 1000)::float8 as until
+from "holdfast".kept_values v
+where v.env = $1 and v.space = $2 and v.key = $3 and (v.until is null or v.until > clock_timestamp());
+
 -- get_lease · lease/leases.ts
 -- Reads one lease.
 select l.env, l.key, l.owner, l.epoch::float8, coalesce(l.token::text, l.finished_token::text, '') as token,
@@ -3916,6 +4051,7 @@ mine as materialized (
 beat as (
   update "holdfast".nodes n
   set seen_at = t.now,
+    vitals = coalesce($7::jsonb, n.vitals),
     absent_since = case
       when n.presence is null or ((n.presence in (select presence from here)) is not false) then null
       else coalesce(n.absent_since, t.now) end
@@ -4065,6 +4201,42 @@ select me.incarnation is not null as registered,
           )
       )
   ) as peers,
+  array (
+    select g.id
+    from unnest($6::int[]) as g (id)
+    where not exists (
+      select
+      from "holdfast".nodes n
+      where n.env = $2::text
+        and n.incarnation < $1
+        and g.id = any (n.claims)
+        and (
+          n.stopped_at is null
+            and not n.seen_at < (select now from t) - (
+              greatest(n.lease_ms, 3 * coalesce(n.heartbeat_ms, 5000))
+            ) * interval '1 millisecond'
+            and (
+              n.presence is null
+                or ((n.presence in (select presence from here)) is not false)
+                or coalesce(n.seen_at >= n.absent_since, false)
+                or (
+                  pg_postmaster_start_time() > clock_timestamp() - interval '2 seconds'
+                    and n.seen_at >= (select now from t) - (
+                      3 * coalesce(n.heartbeat_ms, 5000)
+                    ) * interval '1 millisecond'
+                )
+            )
+        )
+    )
+    order by g.id
+  ) as first,
+  array (
+    select n.incarnation::text
+    from gone g
+    join "holdfast".nodes n using (incarnation)
+    where n.seen_at > t.now - interval '1 minute'
+    order by 1
+  ) as gone,
   coalesce(
     (select min(m.look_at) from "holdfast".misfit_runs m where m.env = $2::text) <= t.now, false
   ) as misfits,
@@ -4810,6 +4982,15 @@ where g.env = $3 and g.stack = $6 and g.program = $7
 order by i.made_at desc, i.key desc
 limit $2;
 
+-- list_kept_values · kept/kept.ts
+-- Lists kept values of a space that have not expired, in the order of their keys.
+select v.key, v.codec, v.data, floor(extract(epoch from v.at) * 1000)::float8 as at,
+  floor(extract(epoch from v.until) * 1000)::float8 as until
+from "holdfast".kept_values v
+where v.env = $1 and v.space = $2 and v.key > $3 and (v.until is null or v.until > (select clock_timestamp()))
+order by v.key
+limit $4;
+
 -- list_leases, with a prefix · view/lists.ts
 -- Lists named leases by key.
 with t as materialized (select clock_timestamp() as now)
@@ -4922,10 +5103,22 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build,
     where n.stopped_at is null and n.declared ->> g.id::text <> md5(g.limits || ' ' || g.recovery)
     order by o.ord
   ) as overruled,
-  (select count(*)::int from "holdfast".runs r where r.state = 'running' and r.owner = n.incarnation) as holds
+  (
+    select count(*)::int
+    from "holdfast".runs r
+    where r.state = 'running' and r.owner = n.incarnation
+  ) as holds,
+  n.vitals
 from "holdfast".nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
 order by n.started_at desc, n.incarnation;
+
+-- list_programs · node/nodes.ts
+-- Lists the programs that nodes have reported.
+select name, kind, shape, input_schema as "inputSchema", floor(extract(epoch from at) * 1000)::float8 as at
+from "holdfast".programs
+where env = $1
+order by name;
 
 -- list_queues · limit/queues.ts
 -- Lists queues with the number of runs in each state.
@@ -4967,10 +5160,11 @@ waiting as materialized (
 ),
 others as materialized (
   (select r.claim_group, r.state from "holdfast".runs r where r.state = 'running' limit 20000)
+  union all (select r.claim_group, 'parked' from "holdfast".runs r where r.state = 'parked' limit 20000)
   union all (
     select r.claim_group, r.state
     from "holdfast".runs r
-    where r.state in ('parked', 'held', 'blocked', 'paused')
+    where r.state in ('held', 'blocked', 'paused')
     limit 20000
   )
 ),
@@ -5015,7 +5209,7 @@ select r.id,
   floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from (select * from "holdfast".runs r where true order by r.id desc limit 2000) r
+  from (select * from "holdfast".runs r where true order by r.id desc limit 1000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
   order by r.id desc
@@ -5066,7 +5260,7 @@ select r.id,
   floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
 from (
   select *
-  from (select * from "holdfast".runs r where true and r.id < $2::uuid order by r.id desc limit 2000) r
+  from (select * from "holdfast".runs r where true and r.id < $2::uuid order by r.id desc limit 1000) r
   where ((r.claim_group in (select g.id from "holdfast".claim_groups g where g.env = $1)) is not false)
     and r.archived_at is null
   order by r.id desc
@@ -5121,72 +5315,19 @@ from (
     select x.*
     from "holdfast".claim_groups g
     cross join lateral (
-      (
+      select y.*
+      from unnest(array[ 'completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined']) as e (state)
+      cross join lateral (
         select r.*
         from "holdfast".runs r
         where r.claim_group = g.id
-          and r.state = 'completed'
+          and r.state = e.state
           and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
         order by r.id desc
         limit $3
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'failed'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'cancelled'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'skipped'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'dead'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'quarantined'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-        order by r.id desc
-        limit $3
-      )
+      ) y
       union all (
         select r.*
         from "holdfast".runs r
@@ -5329,30 +5470,20 @@ from (
     select x.*
     from "holdfast".claim_groups g
     cross join lateral (
-      (
+      select y.*
+      from unnest(array[ 'failed', 'dead']) as e (state)
+      cross join lateral (
         select r.*
         from "holdfast".runs r
         where r.claim_group = g.id
-          and r.state = 'failed'
+          and r.state = e.state
           and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 0
           and r.archived_at is null
           and r.state in ('failed', 'dead')
         order by r.id desc
         limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'dead'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 0
-          and r.archived_at is null
-          and r.state in ('failed', 'dead')
-        order by r.id desc
-        limit $2
-      )
+      ) y
     ) x
     where g.env = $1
   ) r
@@ -5408,72 +5539,19 @@ from (
     select x.*
     from "holdfast".claim_groups g
     cross join lateral (
-      (
+      select y.*
+      from unnest(array[ 'completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined']) as e (state)
+      cross join lateral (
         select r.*
         from "holdfast".runs r
         where r.claim_group = g.id
-          and r.state = 'completed'
+          and r.state = e.state
           and r.ended_at < 'infinity'
           and (case when r.archived_at is null then 0 else 1 end) = 1
           and r.archived_at is not null
         order by r.id desc
         limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'failed'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 1
-          and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'cancelled'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 1
-          and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'skipped'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 1
-          and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'dead'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 1
-          and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
-      union all (
-        select r.*
-        from "holdfast".runs r
-        where r.claim_group = g.id
-          and r.state = 'quarantined'
-          and r.ended_at < 'infinity'
-          and (case when r.archived_at is null then 0 else 1 end) = 1
-          and r.archived_at is not null
-        order by r.id desc
-        limit $2
-      )
+      ) y
       union all (
         select r.*
         from "holdfast".runs r
@@ -5552,30 +5630,24 @@ from (
     select x.*
     from "holdfast".claim_groups g
     cross join lateral (
-      (
-        select r.*
-        from "holdfast".run_attributes a
-        cross join lateral (
-          select *
-          from "holdfast".runs r
-          where r.id = a.run_id
-            and r.archived_at is null
-            and exists (
-              select
-              from "holdfast".run_attributes a
-              where a.run_id = r.id and a.name = $2 and a.value = $3
-            )
-            and exists (
-              select
-              from "holdfast".run_attributes a
-              where a.run_id = r.id and a.name = $4 and a.value = $5
-            )
-          limit 1
-        ) r
-        where a.claim_group = g.id and a.name = $2 and a.value = $3 and a.run_id < $6::uuid
-        order by a.run_id desc
-        limit $7
-      )
+      select r.*
+      from "holdfast".run_attributes a
+      cross join lateral (
+        select *
+        from "holdfast".runs r
+        where r.id = a.run_id
+          and r.archived_at is null
+          and exists (
+            select
+            from "holdfast".run_attributes a
+            where a.run_id = r.id and a.name = $2 and a.value = $3
+            offset 0
+          )
+        limit 1
+      ) r
+      where a.claim_group = g.id and a.name = $4 and a.value = $5 and a.run_id < $6::uuid
+      order by a.run_id desc
+      limit $7
     ) x
     where g.env = $1
   ) r
@@ -5609,6 +5681,135 @@ cross join lateral (
   where k.run_id = r.id
 ) k
 order by r.id desc;
+
+-- list_runs, by state, with attributes · run/list-runs.ts
+-- Lists a page of runs, the newest first.
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from (
+  select *
+  from (
+    select x.*
+    from "holdfast".claim_groups g
+    cross join lateral (
+      select y.*
+      from unnest(array[ 'failed']) as e (state)
+      cross join lateral (
+        select r.*
+        from "holdfast".runs r
+        where r.claim_group = g.id
+          and r.state = e.state
+          and r.ended_at < 'infinity'
+          and (case when r.archived_at is null then 0 else 1 end) = 0
+          and r.archived_at is null
+          and r.state in ('failed')
+          and exists (
+            select
+            from "holdfast".run_attributes a
+            where a.run_id = r.id and a.name = $3 and a.value = $4
+            offset 0
+          )
+          and exists (
+            select
+            from "holdfast".run_attributes a
+            where a.run_id = r.id and a.name = $5 and a.value = $6
+            offset 0
+          )
+        order by r.id desc
+        limit $7
+      ) y
+    ) x
+    where g.env = $1 and g.program = $2
+  ) r
+  order by r.id desc
+  limit $7
+) r
+join "holdfast".claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object(
+    'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy', f.taken_by,
+      'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+  ) as deferred
+  from "holdfast".deferred_runs f
+  where f.run_id = r.id
+  limit 1
+) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
+  select json_build_object(
+    'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+  ) as misfit
+  where r.misfits is not null
+) x on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
+  from "holdfast".reclaimed_claims k
+  where k.run_id = r.id
+) k
+order by r.id desc;
+
+-- list_runs, deferred · run/list-runs.ts
+-- Lists a page of runs, the newest first.
+select r.id,
+  json_build_object(
+    'env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program, 'version',
+      nullif(g.version, '')
+  ) as "group",
+  r.state, r.priority, floor(extract(epoch from r.available_at) * 1000)::float8 as "availableAt",
+  floor(extract(epoch from r.wake_at) * 1000)::float8 as "wakeAt", r.epoch::float8, r.owner,
+  floor(extract(epoch from r.lease_until) * 1000)::float8 as "leaseUntil", r.seq::float8,
+  r.base_seq::float8 as "baseSeq", r.generation, r.inbox_seq::float8 as "inboxSeq", r.failures, r.crashes,
+  r.crash_limit as "crashLimit", r.parent_id as "parentId", r.pending, x.misfit, k. "recoveredFrom",
+  k.recoveries, floor(extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  floor(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt",
+  floor(extract(epoch from r.archived_at) * 1000)::float8 as "archivedAt", f.deferred, a.attributes
+from "holdfast".runs r
+join "holdfast".claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object(
+    'by', f.by, 'expiresAt', floor(extract(epoch from f.expires_at) * 1000)::float8, 'takenBy', f.taken_by,
+      'takenAt', floor(extract(epoch from f.taken_at) * 1000)::float8
+  ) as deferred
+  from "holdfast".deferred_runs f
+  where f.run_id = r.id
+  limit 1
+) f on true
+left join lateral (
+  select json_object_agg(a.name, a.value::json) as attributes
+  from "holdfast".run_attributes a
+  where a.run_id = r.id
+) a on true
+left join lateral (
+  select json_build_object(
+    'builds', r.misfits, 'wanted', (select m.wanted from "holdfast".misfit_runs m where m.run_id = r.id)
+  ) as misfit
+  where r.misfits is not null
+) x on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as "recoveredFrom"
+  from "holdfast".reclaimed_claims k
+  where k.run_id = r.id
+) k
+where g.env = $1
+  and r.archived_at is null
+  and r.id = any (array (select f.run_id from "holdfast".deferred_runs f))
+order by r.id desc
+limit $2;
 
 -- list_runs, by key · run/list-runs.ts
 -- Lists a page of runs, the newest first.
@@ -5656,10 +5857,17 @@ where g.env = $1
   and g.program = $2
   and r.archived_at is null
   and r.id = any (
-    array (select k.run_id from "holdfast".run_keys k where k.env = $3 and starts_with(k.key, $4::text))
+    array (
+      select k.run_id
+      from "holdfast".run_keys k
+      where k.env = $3
+        and k.key collate "C" >= $4::text
+        and k.key collate "C" < $5::text
+        and starts_with(k.key, $6::text)
+    )
   )
 order by r.id desc
-limit $5;
+limit $7;
 
 -- list_schedules · schedule/schedules.ts
 -- Lists the schedules of an env.
@@ -5992,17 +6200,9 @@ order by h.kind collate "C", h.name collate "C", h.version;
 
 -- open_questions, the first page · view/histories.ts
 -- Lists the approvals that runs of an env ask for and that are not decided.
-select j.run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
-  floor(extract(epoch from j.at) * 1000)::float8 as at
-from "holdfast".journal j
-cross join lateral (
-  select r.claim_group, r.base_seq
-  from "holdfast".runs r
-  where r.id = j.run_id
-    and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
-    and j.seq > r.base_seq
-  limit 1
-) r
+select r.id as run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+  j.data, floor(extract(epoch from j.at) * 1000)::float8 as at
+from "holdfast".runs r
 cross join lateral (
   select g.program, g.stack
   from "holdfast".claim_groups g
@@ -6010,35 +6210,35 @@ cross join lateral (
   limit 1
 ) g
 cross join lateral (
+  select j.*
+  from "holdfast".journal j
+  where j.run_id = r.id and j.kind = 'approval.begun' and j.seq > r.base_seq
+  offset 0
+) j
+cross join lateral (
   select 'wait:' || j.name || ':' || j.key || case
     when r.base_seq = 0 then ''
     else '@' || r.base_seq end as wait_key
 ) k
-where j.kind = 'approval.begun'
-  and not exists (select from "holdfast".inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+where r.asks
+  and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+  and not exists (select from "holdfast".inbox i where i.run_id = r.id and i.key = k.wait_key offset 0)
   and not exists (
     select
     from "holdfast".journal t
-    where t.run_id = j.run_id
+    where t.run_id = r.id
       and t.seq > j.seq
       and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+    offset 0
   )
-order by j.run_id desc, j.seq desc
+order by r.id desc, j.seq desc
 limit $2;
 
 -- open_questions, the next page · view/histories.ts
 -- Lists the approvals that runs of an env ask for and that are not decided.
-select j.run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data,
-  floor(extract(epoch from j.at) * 1000)::float8 as at
-from "holdfast".journal j
-cross join lateral (
-  select r.claim_group, r.base_seq
-  from "holdfast".runs r
-  where r.id = j.run_id
-    and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
-    and j.seq > r.base_seq
-  limit 1
-) r
+select r.id as run_id, g.program, g.stack, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+  j.data, floor(extract(epoch from j.at) * 1000)::float8 as at
+from "holdfast".runs r
 cross join lateral (
   select g.program, g.stack
   from "holdfast".claim_groups g
@@ -6046,34 +6246,49 @@ cross join lateral (
   limit 1
 ) g
 cross join lateral (
+  select j.*
+  from "holdfast".journal j
+  where j.run_id = r.id and j.kind = 'approval.begun' and j.seq > r.base_seq
+  offset 0
+) j
+cross join lateral (
   select 'wait:' || j.name || ':' || j.key || case
     when r.base_seq = 0 then ''
     else '@' || r.base_seq end as wait_key
 ) k
-where j.kind = 'approval.begun'
-  and (j.run_id, j.seq) < ($3::uuid, $4::bigint)
-  and not exists (select from "holdfast".inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+where r.asks
+  and r.state not in ('completed', 'failed', 'cancelled', 'skipped', 'dead')
+  and r.id <= $3::uuid
+  and (r.id, j.seq) < ($3::uuid, $4::bigint)
+  and not exists (select from "holdfast".inbox i where i.run_id = r.id and i.key = k.wait_key offset 0)
   and not exists (
     select
     from "holdfast".journal t
-    where t.run_id = j.run_id
+    where t.run_id = r.id
       and t.seq > j.seq
       and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+    offset 0
   )
-order by j.run_id desc, j.seq desc
+order by r.id desc, j.seq desc
 limit $2;
 
 -- outline_journals · view/histories.ts
 -- Reads journals without payloads, together with the states of their runs.
-select w.ord::int, r.state, r.seq as run_seq, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
-  j.bytes, j.at
+select w.ord::int, r.state, r.seq as run_seq, r.base_seq, r.held_key, j.seq, j.epoch, j.kind, j.name, j.key,
+  j.codec, j.bytes, j.at
 from unnest(
   (select $1::uuid[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::bigint[]),
     (select $5::bool[])
 ) with ordinality as w (run_id, after_seq, before_seq, most, backwards, ord)
 cross join lateral (
-  select r.state, r.seq, r.base_seq, coalesce(w.after_seq, r.base_seq) as low,
-    least(w.before_seq - 1, r.seq) as high
+  select r.state, r.seq, r.base_seq,
+    (
+      select k.key
+      from "holdfast".run_keys k
+      where k.hash = r.key_hash and k.run_id = r.id
+      limit 1
+    ) as held_key,
+    coalesce(w.after_seq, r.base_seq) as low, least(w.before_seq - 1, r.seq) as high
   from "holdfast".runs r
   where r.id = w.run_id
   limit 1
@@ -6196,14 +6411,6 @@ left join lateral (
   limit 1
 ) j on true;
 
--- probe_advisory_locks · examine.ts
--- Tries to take and release an advisory lock.
-select pg_try_advisory_xact_lock(hashtext('holdfast.probe')) as taken;
-
--- probe_notify · examine.ts
--- Tries to notify.
-select pg_notify('holdfast_probe', '');
-
 -- probe_row_locks · examine.ts
 -- Tries to skip locked rows.
 select m.key
@@ -6232,7 +6439,7 @@ old as materialized (
 gone as (delete from "holdfast".instances i where i.key = any (array (select key from old)) returning key),
 events as (delete from "holdfast".instance_events e where e.instance = any (array (select key from gone))),
 timers as (delete from "holdfast".timers x where x.instance = any (array (select key from gone)))
-select key
+select count(*)::int as removed
 from gone;
 
 -- prune_runs · run/retain-runs.ts
@@ -6367,8 +6574,55 @@ past as materialized (
   for update skip locked
 ),
 rates as (delete from "holdfast".limit_rates r where r.key = any (array (select key from past)))
-select id
+select count(*)::int as removed
 from gone;
+
+-- put_kept_values · kept/kept.ts
+-- Writes and removes kept values, under a claim if one is given.
+with t as materialized (select clock_timestamp() as now),
+held as materialized (
+  select r.id
+  from "holdfast".runs r
+  where r.id = $1 and r.epoch = $2 and r.token = $3
+  for share
+),
+allowed as materialized (select $1::uuid is null or exists (select from held) as is_allowed),
+given as materialized (
+  select w.*
+  from unnest(
+    (select $4::text[]), (select $5::text[]), (select $6::text[]), (select $7::text[]), (select $8::text[]),
+      (select $9::float8[])
+  ) as w(env, space, key, codec, data, ttl_ms),
+    allowed
+  where allowed.is_allowed
+),
+removed as (
+  delete from "holdfast".kept_values v
+  where v.ctid = any (
+    array (
+      select x.ctid
+      from given w
+      cross join lateral (
+        select k.ctid
+        from "holdfast".kept_values k
+        where k.env = w.env and k.space = w.space and k.key = w.key
+        for update
+        offset 0
+      ) x
+      where w.data is null
+    )
+  )
+),
+written as (
+  insert into "holdfast".kept_values (env, space, key, codec, data, at, until)
+  select w.env, w.space, w.key, w.codec, w.data, t.now, t.now + (w.ttl_ms) * interval '1 millisecond'
+  from given w, t
+  where w.data is not null
+  on conflict (env, space, key) do update set codec = excluded.codec, data = excluded.data,
+    at = excluded.at, until = excluded.until
+)
+select is_allowed as allowed
+from allowed;
 
 -- read_breakers · limit/breakers.ts
 -- Reads the state of circuit breakers from how runs have ended.
@@ -6627,9 +6881,15 @@ select current_setting('server_version_num')::int as version,
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
   current_setting('max_connections')::int as most,
   (
-    select max(extract(epoch from clock_timestamp() - a.xact_start) * 1000)::float8
-    from pg_stat_activity a
-    where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+    select max(extract(epoch from clock_timestamp() - x.since) * 1000)::float8
+    from (
+      select a.xact_start as since
+      from pg_stat_activity a
+      where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+      union all
+      select p.prepared
+      from pg_prepared_xacts p
+    ) x
   ) as oldest;
 
 -- read_table_health · examine.ts
@@ -8190,7 +8450,9 @@ cross join lateral (
 -- Registers a node, or refuses it because another one with its identity lives.
 select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone, (mine).mode,
   (mine).overrides, (mine).drain
-from "holdfast".register_node(jsonb_populate_record(null:: "holdfast".nodes, $1::jsonb), clock_timestamp());
+from "holdfast".register_node(
+  jsonb_populate_record(null:: "holdfast".nodes, $1::jsonb), clock_timestamp(), $2::json
+);
 
 -- release_timeouts · timeout/claim-timeouts.ts
 -- Releases timeouts that were not handled.
@@ -8381,8 +8643,8 @@ where env = $1 and (program = $2 or id::text = $2);
 -- Removes subscriptions that no node declares any more.
 with marked as (
   update "holdfast".nodes n
-  set declares = true
-  where n.incarnation = $2::uuid and not n.declares
+  set declares = not $3::bool
+  where n.incarnation = $2::uuid and n.declares = $3::bool
 ),
 known as materialized (
   select n.incarnation, n.serves, n.declares or n.incarnation = $2::uuid as declares,
@@ -8391,9 +8653,9 @@ known as materialized (
         3 * coalesce(n.heartbeat_ms, 5000)
       ) * interval '1 millisecond' as alive
   from "holdfast".nodes n
-  where n.env = $1
-    and n.stopped_at is null
-    and (n.incarnation = $2::uuid or n.seen_at >= clock_timestamp() - (60000) * interval '1 millisecond')
+  where n.env = $1 and n.stopped_at is null and case
+    when n.incarnation = $2::uuid then not $3::bool
+    else n.seen_at >= clock_timestamp() - (60000) * interval '1 millisecond' end
 ),
 served as materialized (
   select distinct c.stack, c.program
@@ -8458,7 +8720,14 @@ o as (
     available_at = t.now
   from l, t
   where r.id = l.id
-    and (l.state in ('failed', 'dead', 'quarantined') or l.state = 'completed' and $7::bool and r.pending > 0)
+    and (
+      l.state in ('failed', 'dead', 'quarantined')
+        or l.state = 'completed'
+        and $7::bool
+        and r.pending > 0
+        or l.state in ('completed', 'cancelled', 'paused')
+        and $8::bool
+    )
     and (l.task_of is null or (l.state = 'quarantined' and not $2::bool))
   returning r.id, r.seq, l.base_seq as old_base
 ),
@@ -8938,10 +9207,11 @@ waiting as materialized (
 ),
 others as materialized (
   (select r.claim_group, r.state from "holdfast".runs r where r.state = 'running' limit 100000)
+  union all (select r.claim_group, 'parked' from "holdfast".runs r where r.state = 'parked' limit 100000)
   union all (
     select r.claim_group, r.state
     from "holdfast".runs r
-    where r.state in ('parked', 'held', 'blocked', 'paused')
+    where r.state in ('held', 'blocked', 'paused')
     limit 100000
   )
 ),
@@ -9235,6 +9505,71 @@ dropped as (
 )
 select (select count(*) from kept)::int + (select count(*) from dropped)::int as n;
 
+-- size_run_ranges, failed, with attributes · run/run-ranges.ts
+-- Counts, up to a bound, the runs that each condition of a list would have to look at.
+select array[(
+  select count(*)::int
+  from (
+    select
+    from (
+      select x.*
+      from "holdfast".claim_groups g
+      cross join lateral (
+        select
+        from "holdfast".run_attributes a
+        where a.claim_group = g.id and a.name = $3 and a.value = $4
+      ) x
+      where g.env = $1 and g.program = $2
+    ) x
+    limit 10000
+  ) y
+),
+  (
+    select count(*)::int
+    from (
+      select
+      from (
+        select x.*
+        from "holdfast".claim_groups g
+        cross join lateral (
+          select
+          from "holdfast".run_attributes a
+          where a.claim_group = g.id and a.name = $5 and a.value = $6
+        ) x
+        where g.env = $1 and g.program = $2
+      ) x
+      limit 10000
+    ) y
+  ),
+  (
+    select count(*)::int
+    from (
+      select
+      from (
+        select x.*
+        from "holdfast".claim_groups g
+        cross join lateral (
+          select y.*
+          from unnest(array[ 'failed']) as e (state)
+          cross join lateral (
+            select r.*
+            from "holdfast".runs r
+            where r.claim_group = g.id
+              and r.state = e.state
+              and r.ended_at < 'infinity'
+              and (case when r.archived_at is null then 0 else 1 end) = 0
+              and r.archived_at is null
+              and r.state in ('failed')
+            order by r.id desc
+            limit 10000
+          ) y
+        ) x
+        where g.env = $1 and g.program = $2
+      ) x
+      limit 10000
+    ) y
+  )] as sizes;
+
 -- start_events · event/start-events.ts
 -- Matches events with subscriptions and inserts the runs they start.
 with t as materialized (select clock_timestamp() as now),
@@ -9402,6 +9737,27 @@ on conflict (env, part) do update set at = excluded.at
 where c.at <= excluded.at - ($3::float8) * interval '1 millisecond'
 returning part;
 
+-- take_output_key · key/output-keys.ts
+-- Reserves the key of an output for a call, or shows which call has it.
+insert into "holdfast".run_keys as k (hash, env, scope, key, run_id, payload_hash, lifetime, expires_at)
+values (
+  $1, $2, 'key of an output', $3, $4, $5, 'timed', clock_timestamp() + ($6::float8) * interval '1 millisecond'
+)
+on conflict (hash) do update set run_id = case
+  when k.expires_at <= excluded.expires_at - ($6::float8) * interval '1 millisecond' then excluded.run_id
+  else k.run_id end,
+  payload_hash = case
+    when k.expires_at <= excluded.expires_at - (
+      $6::float8
+    ) * interval '1 millisecond' then excluded.payload_hash
+    else k.payload_hash end,
+  expires_at = case
+    when k.expires_at <= excluded.expires_at - (
+      $6::float8
+    ) * interval '1 millisecond' then excluded.expires_at
+    else k.expires_at end
+returning run_id, payload_hash = $5 as taken;
+
 -- take_probe · limit/breakers.ts
 -- Takes the one probe that an open breaker allows.
 insert into "holdfast".breaker_probes (env, program, opening, n, run_id, at)
@@ -9492,8 +9848,9 @@ select set_config('synchronous_commit', 'off', true), pg_notify($1, x)
 from unnest($2::text[]) x;
 
 -- wake_in · connection/wake-sender.ts
--- Wakes nodes when the caller's transaction commits.
-select pg_notify($1, $2);
+-- Wakes nodes when the caller's transaction commits, unless the queue of notifications is nearly full.
+select pg_notify($1, $2)::text as sent
+where pg_notification_queue_usage() < 0.9;
 
 -- wake_left · connection/wake-sender.ts
 -- Wakes the nodes for whom the statement before it on the same connection made work.
@@ -9679,8 +10036,9 @@ select set_config('synchronous_commit', 'off', true), count(pg_notify($1, h))
 from unnest((select $2::text[])) as a (h);
 
 -- wake_sweepers_in · timeout/timeout-wakes.ts
--- Wakes the sweepers of a scope when the caller's transaction commits.
-select pg_notify($1, $2);
+-- Wakes the sweepers of a scope when the caller's transaction commits, unless the queue of notifications is nearly full.
+select pg_notify($1, $2)::text as sent
+where pg_notification_queue_usage() < 0.9;
 
 -- who_probes · limit/breakers.ts
 -- Checks that a run has taken a probe.

@@ -3,8 +3,11 @@
 import type { StoreHarness } from "./harness.js";
 import { Scene } from "./scene.js";
 
+/** One case that every store must pass. */
 export interface ConformanceCase {
+  /** What the case shows. */
   readonly name: string;
+  /** The noun it belongs to, such as `runs`. */
   readonly group: string;
   /** Throws `ConformanceFailure` when the store answers otherwise than the contract says. */
   run(harness: StoreHarness): Promise<void>;

@@ -6,7 +6,9 @@ import { HoldfastError } from "../../kernel/error.js";
 /** The store's answer is not what its contract says. */
 export class ConformanceFailure extends HoldfastError {
   readonly code = "CONFORMANCE_FAILURE";
+  /** What the store answered. */
   readonly actual: unknown;
+  /** What it should have answered. */
   readonly expected: unknown;
 
   constructor(what: string, actual: unknown, expected: unknown) {

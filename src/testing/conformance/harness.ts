@@ -5,6 +5,7 @@ import type { Transaction } from "../../store/contract/transaction.js";
 
 /** Cases share one store and run one after another: sweeps and wake-ups look at the whole store. */
 export interface StoreHarness {
+  /** The store under test, empty. */
   readonly store: Store;
   /** Opens a transaction of the caller's own, runs `fn` in it and ends it so. */
   transaction<T>(fn: (tx: Transaction) => Promise<T>, end: "commit" | "rollback"): Promise<T>;

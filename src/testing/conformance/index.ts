@@ -17,6 +17,7 @@ import { messageCases } from "./inbox/messages.js";
 import { journalCases } from "./journal/journals.js";
 import { sealedTransactionCases } from "./journal/sealed-transactions.js";
 import { transactionCases } from "./journal/transactions.js";
+import { keptCases } from "./kept/kept-values.js";
 import { keyCases } from "./key/keys.js";
 import { leaseCases } from "./lease/leases.js";
 import { breakerCases } from "./limit/breakers.js";
@@ -35,6 +36,7 @@ import { generationCases } from "./run/generations.js";
 import { insertCases } from "./run/insert.js";
 import { listCases } from "./run/lists.js";
 import { misfitCases } from "./run/misfits.js";
+import { outputCases } from "./run/outputs.js";
 import { retentionCases } from "./run/retention.js";
 import { scheduleCases } from "./schedule/schedules.js";
 import { statisticCases } from "./statistic/statistics.js";
@@ -45,9 +47,11 @@ import { timeoutCases } from "./timeout/timeouts.js";
 import { deadLetterCases } from "./view/dead-letters.js";
 import { viewCases } from "./view/views.js";
 
+/** The cases that a store must pass. Run each with a new harness. */
 export const storeConformance: readonly ConformanceCase[] = [
   ...insertCases,
   ...keyCases,
+  ...keptCases,
   ...transactionCases,
   ...claimCases,
   ...renewCases,
@@ -78,6 +82,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...machineCases,
   ...listCases,
   ...attributeCases,
+  ...outputCases,
   ...retentionCases,
   ...leaseCases,
   ...timeoutCases,

@@ -111,9 +111,10 @@ export class Driver {
       for (;;) {
         const startedAt = this.#real.monotonicNow();
         await this.#options.clock.settle();
-        this.#release();
+        const isAtEnd = this.#fireAtEnd();
+        if (!isAtEnd) this.#release();
         if (this.#waiters.size === 0) return;
-        const isReal = await this.#move();
+        const isReal = !isAtEnd && (await this.#move());
         if (!isReal) this.#spentMs += this.#real.monotonicNow() - startedAt;
       }
     } catch (error) {
@@ -122,6 +123,14 @@ export class Driver {
     } finally {
       this.#pumping = false;
     }
+  }
+
+  /** A wait ends after what is due at its last moment, not before. False: nothing is, or it takes too long. */
+  #fireAtEnd(): boolean {
+    const { clock, giveUpMs } = this.#options;
+    const now = clock.monotonicNow();
+    const isEnd = [...this.#waiters].some(({ until, isDone }) => until <= now && !isDone());
+    return isEnd && this.#spentMs <= giveUpMs && clock.fireNext(now);
   }
 
   #release(): void {

@@ -8,18 +8,25 @@ export class JournalDiffers extends HoldfastError {
   readonly code = "JOURNAL_DIFFERS";
 }
 
+/** One step of a run, as the journal has it. */
 export interface JournalStep {
+  /** The name of the step. */
   readonly name: string;
+  /** Distinguishes steps of one name. */
   readonly key: string;
   /** `running`: it failed and will be tried again, or its end is not recorded. */
   readonly state: "done" | "failed" | "running";
   /** Recorded attempts. */
   readonly attempts: number;
+  /** The recorded result. */
   readonly value?: unknown;
+  /** The recorded error, when it failed. */
   readonly error?: Error;
 }
 
+/** What a run has recorded, for assertions. */
 export class Journal {
+  /** Everything it recorded, in order. */
   readonly events: readonly RunEvent[];
 
   constructor(events: readonly RunEvent[]) {

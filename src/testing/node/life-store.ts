@@ -24,7 +24,7 @@ export interface LifeStoreOptions {
   readonly store: Store;
   readonly life: Life;
   readonly sql: SqlOf;
-  /** What happens to requests on their way. Default: nothing. */
+  /** What happens to requests on their way. @default nothing */
   readonly passage?: Passage;
 }
 

@@ -11,6 +11,7 @@ import type { OpenCall } from "./what-waits.js";
 /** Instead of a step's function. It may throw: the step then fails as it would. */
 export type StepStub = (step: StepInfo, runId: string) => unknown;
 
+/** The decision that a stubbed approval gets at once. */
 export type ApprovalStub = Pick<DecisionOptions, "choice" | "note"> & { readonly by?: string };
 
 /** What is sent to a run that waits. */
@@ -18,6 +19,7 @@ export type Answer =
   | { readonly to: "signal"; readonly payload: unknown }
   | { readonly to: "approval"; readonly decision: DecisionOptions };
 
+/** Replaces steps, transactions, children and approvals of programs in a test. */
 export class Stubs {
   readonly #steps = new Map<string, StepStub>();
   readonly #children = new Map<string, AnyDefinition>();

@@ -21,15 +21,15 @@ import { explainRuns, ParkedCalls } from "./what-waits.js";
 
 /** The options of a node, without what a test replaces. */
 export interface BedOptions extends Omit<NodeOptions, "store" | "signals"> {
-  /** Answers the SQL of transaction steps. Default: such a step fails with TEST_DATABASE_MISSING. */
+  /** Answers the SQL of transaction steps. @default such a step fails with TEST_DATABASE_MISSING */
   readonly database?: TestDatabase;
-  /** When the test's time begins. Default: noon of 1 January 2030, UTC. */
+  /** When the test's time begins. @default noon of 1 January 2030, UTC */
   readonly startAt?: Date;
-  /** Where chance begins. Default: 1. */
+  /** Where chance begins. @default 1 */
   readonly seed?: number;
-  /** Real time: how long time is frozen for a step that works on something real. Default: 1 s. */
+  /** Real time: how long time is frozen for a step that works on something real. @default 1 s */
   readonly patience?: Duration;
-  /** Real time: how long one call may take in addition before it fails with TEST_STUCK. Default: 4 s. */
+  /** Real time: how long one call may take in addition before it fails with TEST_STUCK. @default 3 s */
   readonly giveUp?: Duration;
 }
 
@@ -42,7 +42,7 @@ export interface ProcessOptions {
   readonly id: string;
   /** Asked for each process: what programs and services keep in memory ends with it. */
   readonly programs: (life: Life) => NodeOptions["programs"];
-  /** Default: those of the options. */
+  /** What programs find in `ctx.services` in this life of the process. @default those of the options */
   readonly services?: (life: Life) => Services;
   readonly passage?: Passage;
 }
@@ -52,6 +52,9 @@ export interface Process {
   readonly node: Node;
 }
 
+/** Together less than the five seconds after which a runner ends a test, so that the message of a test that is stuck arrives. */
+export const PATIENCE = "1s";
+export const GIVE_UP = "3s";
 /** The body of a task may wait for its own steps, which take virtual time. */
 const TASK_PATIENCE_MS = 50;
 /** A shorter timer of the client belongs to a loop that looks again. */
@@ -73,7 +76,7 @@ export class TestBed {
   readonly #sql: ReturnType<typeof sqlOf>;
 
   constructor(options: BedOptions, hooks: BedHooks = {}) {
-    const { database, startAt, seed, patience = "1s", giveUp = "4s", ...rest } = options;
+    const { database, startAt, seed, patience = PATIENCE, giveUp = GIVE_UP, ...rest } = options;
     this.#options = rest;
     this.#hooks = hooks;
     this.clock = new VirtualWorld({

@@ -7,10 +7,13 @@ import type { SqlOf } from "./life-store.js";
 
 /** A connection pool, for example `new pg.Pool(…)` on an embedded server. */
 export interface TestPool {
+  /** Opens a connection. */
   connect(): Promise<TestConnection>;
 }
 
+/** A connection of your own pool. */
 export interface TestConnection extends Transaction {
+  /** Returns the connection to its pool. */
   release(broken?: boolean): void;
 }
 

@@ -1,19 +1,21 @@
 // `testNode`: a node in memory whose time skips while everything waits, and which a test can crash and restart.
 
 import type { DeadLetters } from "../../client/dead-letters.js";
-import type { GraphRuns } from "../../client/graph-runs.js";
+import type { GraphRuns } from "../../client/graph/graph-runs.js";
 import type { Instances } from "../../client/machines.js";
 import type { Queues } from "../../client/queues.js";
 import { runEvents } from "../../client/run-event.js";
 import type { RunHandle } from "../../client/run-handle.js";
 import type { StartArguments, StartOptions } from "../../client/runs.js";
 import type { Schedules } from "../../client/schedules.js";
+import { FanOuts } from "../../graph/fan-out.js";
 import { type Duration, toMs } from "../../kernel/duration.js";
-import type { MachineDefinition } from "../../machine/definition.js";
+import type { InstanceId, MachineDefinition } from "../../machine/definition.js";
 import type { Instance, InstanceOptions } from "../../machine/instance.js";
 import type { MachineEvent } from "../../machine/logic.js";
 import type { Node } from "../../node/create-node.js";
 import type { NodeEvents } from "../../node/node-events.js";
+import type { NodeOptions } from "../../node/node-options.js";
 import type { AnyDefinition, Definition } from "../../program/definition.js";
 import type { Store } from "../../store/contract/store.js";
 import { type Bus, createBus } from "../../telemetry/bus.js";
@@ -26,27 +28,38 @@ import { Stubs } from "./stubs.js";
 import { type BedOptions, type Process, TestBed } from "./test-bed.js";
 import { journalOf } from "./what-waits.js";
 
-export type TestNodeOptions = BedOptions;
+/** Options of `testNode`. */
+export interface TestNodeOptions extends Omit<BedOptions, "programs"> {
+  /** A function is called for each process: what its programs keep in memory ends with a crash. */
+  readonly programs: NodeOptions["programs"] | (() => NodeOptions["programs"]);
+}
 
 /** A run of a test: every call moves time until it is answered. */
 export type TestRun<Out> = RunHandle<Out> & {
   /** Resolves when the run has ended, or waits for a message, a time or a person. Time does not skip. */
   untilParked(): Promise<void>;
+  /** What the run has recorded. */
   journal(): Promise<Journal>;
 };
 
+/** A node in memory with time that skips, for tests: crash, restart, advance, stubs. */
 export class TestNode implements AsyncDisposable {
   /** What answers in place of steps, children, signals and approvals. */
   readonly stub: Stubs;
+  /** Runs that failed for good. */
   readonly dead: DeadLetters;
+  /** Pauses, resumes and lists queues. */
   readonly queues: Queues;
+  /** Reads, forks, rewinds and compares runs of graphs. */
   readonly graphs: GraphRuns;
+  /** Lists, pauses, resumes and fires schedules. */
   readonly schedules: Schedules;
+  /** Lists, prunes and sends events to instances of machines. */
   readonly instances: Instances;
   readonly #bed: TestBed;
   readonly #bus: Bus<NodeEvents>;
   readonly #client: Node;
-  readonly #programs: BedOptions["programs"];
+  readonly #programs: () => NodeOptions["programs"];
   readonly #id: string;
   #process: Process | null = null;
   #opening: Promise<void> | null = null;
@@ -56,12 +69,13 @@ export class TestNode implements AsyncDisposable {
   constructor(options: TestNodeOptions) {
     this.#bus = options.bus ?? createBus<NodeEvents>();
     this.stub = new Stubs(() => this.#reopen());
-    this.#programs = options.programs;
+    const { programs } = options;
+    this.#programs = typeof programs === "function" ? programs : () => programs;
     const { id } = options.identity ?? {};
     this.#id = typeof id === "string" ? id : "test-node";
     const answered = new Map<string, number>();
     this.#bed = new TestBed(
-      { ...options, bus: this.#bus },
+      { ...options, programs: [], bus: this.#bus },
       {
         perform: (_life, call, work) => this.stub.perform(call, work),
         answer: () => answerWaits(this.#bed, this.stub, answered),
@@ -87,10 +101,11 @@ export class TestNode implements AsyncDisposable {
     return this.#bed.store;
   }
 
-  start<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    ...args: StartArguments<In, InstanceOptions>
-  ): Promise<Instance<Ev, Value, Context, Out>>;
+  /** Starts an instance of a machine, or a run of another program. */
+  start<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    ...args: StartArguments<In, InstanceOptions<NoInfer<Name>>>
+  ): Promise<Instance<Ev, Value, Context, Out, Name>>;
   start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     ...args: StartArguments<In>
@@ -100,23 +115,27 @@ export class TestNode implements AsyncDisposable {
     return this.#client.start(program, input, options);
   }
 
+  /** Emits an event, as `node.emit`. */
   emit: Node["emit"] = async (type, payload, options) => {
     await this.#ready();
     return this.#client.emit(type, payload, options);
   };
 
+  /** A handle on the run with this id. */
   run<Out = unknown>(id: string): TestRun<Out> {
     // The client answers with handles that the driver has converted.
     return this.#client.run<Out>(id) as TestRun<Out>;
   }
 
-  instance<In, Out, Ev extends MachineEvent, Value, Context>(
-    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
-    id: string,
-  ): Instance<Ev, Value, Context, Out> {
+  /** An instance of a machine, by its id. */
+  instance<Name extends string, In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<Name, In, Out, Ev, Value, Context>,
+    id: InstanceId<NoInfer<Name>>,
+  ): Instance<Ev, Value, Context, Out, Name> {
     return this.#client.instance(machine, id);
   }
 
+  /** Listens to an event of the node. Returns a function that ends it. */
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
   /** The journals of all runs of the test, to replay them against other code. */
@@ -167,6 +186,7 @@ export class TestNode implements AsyncDisposable {
     this.#process = null;
   }
 
+  /** Stops the node: `await using node = await testNode(…)`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -180,7 +200,7 @@ export class TestNode implements AsyncDisposable {
 
   async #open(): Promise<void> {
     this.#process = await this.#bed.open({
-      programs: () => this.stub.programs(this.#programs),
+      programs: () => this.stub.programs(this.#programs()),
       id: this.#id,
     });
   }
@@ -212,13 +232,25 @@ export class TestNode implements AsyncDisposable {
       },
       journal: async () => {
         const entries = journalOf(tables, handle.id);
-        return new Journal(entries.flatMap((entry) => runEvents(entry, codecs)));
+        const steps = new FanOuts();
+        return new Journal(entries.flatMap((entry) => runEvents(entry, codecs, steps)));
       },
     });
   }
 }
 
-/** A node for tests: in memory, with time that skips. It starts with the first call. */
+/**
+ * A node for tests: in memory, with time that skips. It starts with the first call.
+ *
+ * @example
+ * ```ts
+ * test("an order that is not paid expires after 30 days", async () => {
+ *   await using node = testNode({ programs: [order] });
+ *   const run = await node.start(order, "o-1");
+ *   expect(await run.result()).toBe("expired");
+ * });
+ * ```
+ */
 export function testNode(options: TestNodeOptions): TestNode {
   return new TestNode(options);
 }

@@ -8,8 +8,11 @@ import type { Tables } from "../../store/memory/table/tables.js";
 
 /** A call on which a run is parked. */
 export interface OpenCall {
+  /** What is waited for. */
   readonly kind: string;
+  /** The name of the call. */
   readonly name: string;
+  /** Distinguishes calls of one name. */
   readonly key: string;
 }
 

@@ -10,20 +10,31 @@ const FORMAT = 1;
 
 /** The current generation of one run. */
 export interface RunHistory {
+  /** The id of the run. */
   readonly id: string;
+  /** The name of its program. */
   readonly program: string;
+  /** The queue of the run. */
   readonly queue: string;
+  /** The version it is pinned to; null: none. */
   readonly version: string | null;
+  /** Its state when it was exported. */
   readonly state: RunState;
+  /** Its generation when it was exported. */
   readonly generation: number;
+  /** How often it had failed. */
   readonly failures: number;
+  /** The run that started it; null: none did. */
   readonly parentId: string | null;
+  /** Its journal. */
   readonly entries: readonly JournalEntry[];
 }
 
 /** What `holdfast histories export` writes. */
 export interface Histories {
+  /** The version of this format. */
   readonly format: number;
+  /** The exported runs. */
   readonly histories: readonly RunHistory[];
 }
 

@@ -15,9 +15,13 @@ import { endOf, loadHistory } from "./load-history.js";
 
 type AnyProgram = AnyDefinition | AnyActor;
 
+/** A run whose journal the code does not fit. */
 export interface ReplayProblem {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** What differs. */
   readonly message: string;
 }
 
@@ -26,6 +30,7 @@ export class ReplayFailed extends HoldfastError {
   readonly code = "REPLAY_FAILED";
 }
 
+/** What `replay` found. */
 export class ReplayReport {
   /** How many histories were executed. */
   readonly replayed: number;
@@ -43,6 +48,7 @@ export class ReplayReport {
     this.skipped = problems.skipped;
   }
 
+  /** Whether every journal fits. */
   get ok(): boolean {
     return this.misfits.length === 0;
   }
@@ -52,6 +58,7 @@ export class ReplayReport {
     if (!this.ok) throw new ReplayFailed(this.toString());
   }
 
+  /** A text for people. */
   toString(): string {
     const lines = (title: string, problems: readonly ReplayProblem[]) =>
       problems.map(({ runId, program, message }) => `${title}: run ${runId} of ${program}: ${message}`);
@@ -67,7 +74,17 @@ const FITS: Verdict = { as: "fits", message: "" };
 /** What the code needs outside of its steps. */
 export type ReplayOptions = Pick<BedOptions, "codecs" | "services" | "definitions">;
 
-/** Steps are not executed: a history that reaches its last entry and asks for something new fits. */
+/**
+ * Runs recorded journals against the code of a program. Steps are not executed: a history that reaches its last entry and asks for something new fits.
+ *
+ * @example
+ * ```ts
+ * test("code that makes the same calls continues the recorded runs", async () => {
+ *   const report = await replay(order, await recorded());
+ *   report.assert();
+ * });
+ * ```
+ */
 export async function replay(
   programs: AnyProgram | readonly AnyProgram[],
   histories: Histories,

@@ -10,7 +10,9 @@ export type FaultKind = "crash" | "pause" | "lostReply" | "stop";
 
 export const FAULT_KINDS: readonly FaultKind[] = ["crash", "pause", "lostReply", "stop"];
 
+/** A fault at one point of a run. */
 export interface SimulatedFault {
+  /** What happens. */
   readonly kind: FaultKind;
   /** The number of the point. */
   readonly at: number;
@@ -18,8 +20,11 @@ export interface SimulatedFault {
   readonly backAfterMs: number;
 }
 
+/** One execution of the program under faults: repeat it with `only`. */
 export interface SimulatedCase {
+  /** The seed of its chances. */
   readonly seed: number;
+  /** The faults, in order. */
   readonly faults: readonly SimulatedFault[];
 }
 

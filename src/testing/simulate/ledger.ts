@@ -13,7 +13,9 @@ export interface Effects {
 
 /** One effect that happened. */
 export interface RecordedEffect {
+  /** The name that the program gave it. */
   readonly name: string;
+  /** What the program recorded with it. */
   readonly detail: unknown;
   /** Null: done again with every call. */
   readonly key: string | null;

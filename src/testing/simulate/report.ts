@@ -5,6 +5,7 @@ import { describeCase, type SimulatedCase } from "./case.js";
 import type { RecordedEffect } from "./ledger.js";
 import type { Finding } from "./violation.js";
 
+/** What went wrong, with the smallest case that shows it. */
 export interface Violation extends Finding {
   /** The smallest case that shows it: pass it as `only` to see it again. */
   readonly case: SimulatedCase;
@@ -17,9 +18,11 @@ export class SimulationFailed extends HoldfastError {
   readonly code = "SIMULATION_FAILED";
 }
 
+/** What `simulate` found. */
 export class SimulationReport {
   /** The number of histories. */
   readonly cases: number;
+  /** What went wrong; empty: nothing did. */
   readonly violations: readonly Violation[];
   /** What happened outside without faults. */
   readonly effects: readonly RecordedEffect[];
@@ -30,6 +33,7 @@ export class SimulationReport {
     this.effects = effects;
   }
 
+  /** Whether nothing went wrong. */
   get ok(): boolean {
     return this.violations.length === 0;
   }
@@ -39,6 +43,7 @@ export class SimulationReport {
     if (!this.ok) throw new SimulationFailed(this.toString());
   }
 
+  /** A text for people. */
   toString(): string {
     if (this.ok) return `${this.cases} histories, no violation.`;
     const parts = this.violations.map(({ kind, message, trace, case: of }) =>

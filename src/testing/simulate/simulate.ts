@@ -17,13 +17,15 @@ import { SimulationReport, type Violation } from "./report.js";
 import { Scenario, type SimulatedHistory, type Subject } from "./scenario.js";
 import { type Finding, findingsOf, ownFindings } from "./violation.js";
 
+/** Options of `simulate`. */
 export interface SimulateOptions<Input, Started> {
+  /** The input of the run. */
   readonly input: Input;
-  /** `"everywhere"`: one history for each fault at each point. `"none"`: only the random histories. Default: everywhere. */
+  /** `"everywhere"`: one history for each fault at each point. `"none"`: only the random histories. @default everywhere */
   readonly crashes?: "everywhere" | "none";
-  /** How many random histories with several faults. Default: 20. */
+  /** How many random histories with several faults. @default 20 */
   readonly seeds?: number;
-  /** Default: all. */
+  /** Which kinds of faults happen. @default all */
   readonly faults?: readonly FaultKind[];
   /** Only this case, for example that of a violation. */
   readonly only?: SimulatedCase;
@@ -37,7 +39,7 @@ export interface SimulateOptions<Input, Started> {
   readonly stubs?: (stub: Stubs) => unknown;
   /** What a client does after the start, for example the events of a machine. */
   readonly act?: (started: Started) => Promise<unknown>;
-  /** The simulation ends after this many violations. Default: 1. */
+  /** The simulation ends after this many violations. @default 1 */
   readonly most?: number;
 }
 
@@ -46,8 +48,17 @@ const FAR_MS = 20_000;
 const MOST_FAULTS = 3;
 
 /**
- * A program, or a function that makes it for each simulated process: what the program keeps in memory then ends with the
- * process, and its effects are recorded.
+ * Runs a program under faults at every point of its history, and reports doubled, missing and leaked effects. Pass a function that
+ * makes the program for each simulated process: what it keeps in memory then ends with the process, and its effects are recorded.
+ *
+ * @example
+ * ```ts
+ * const fixed = (effects: Effects) =>
+ *   workflow("order", async (ctx, cents: number) => {
+ *     await ctx.step("charge", ({ idempotencyKey }) => effects.call("charge", { cents }, { key: idempotencyKey }));
+ *     return cents;
+ *   });
+ * ```
  */
 export function simulate<In, Out, Ev extends MachineEvent, Value, Context>(
   machine:

@@ -9,8 +9,11 @@ import type { SimulatedHistory } from "./scenario.js";
  */
 export type ViolationKind = "doubled" | "missing" | "result" | "replay" | "leaked" | "key" | "stuck" | "engine";
 
+/** Something that went wrong. */
 export interface Finding {
+  /** What kind of violation it is. */
   readonly kind: ViolationKind;
+  /** What happened, in a sentence. */
   readonly message: string;
 }
 

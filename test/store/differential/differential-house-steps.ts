@@ -5,6 +5,8 @@ import type { NodeRegistration } from "../../../src/store/contract/node/nodes.js
 import type { Dice } from "./dice.js";
 import { BUILDS, type Drawer, GROUPS, type Step, step } from "./differential-step.js";
 
+const SHAPES = [null, "{}", '{"kind":"dag"}'] as const;
+
 export class HouseSteps {
   readonly #dice: Dice;
   readonly #drawn: Drawer;
@@ -115,19 +117,26 @@ export class HouseSteps {
     };
     const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.6));
     const stopped = this.#dice.chance(0.5);
+    // By what was drawn already: another draw would change every history after it.
+    const isOdd = serves.length % 2 === 1;
+    const told = isOdd
+      ? { programs: [{ name: "p", kind: "dag", shape: SHAPES[serves[0]! % 3] ?? null, inputSchema: null }] }
+      : {};
+    const listed = stopped ? "none" : "test";
+    const programs = step("nodes.programs", (store) => store.nodes.programs(listed));
     return this.#dice.pick<Step>([
       [
         5,
         () => {
           this.#drawn.nodes.push(node.incarnation);
           return step("nodes.register", (store, ids) =>
-            store.nodes.register({ ...node, serves: serves.map((i) => ids[i]!) }),
+            store.nodes.register({ ...node, ...told, serves: serves.map((i) => ids[i]!) }),
           );
         },
       ],
       [3, step("nodes.heartbeat", (store) => store.nodes.heartbeat(known))],
       [1, step("nodes.stop", (store) => store.nodes.stop(known))],
-      [2, step("nodes.list", (store) => store.nodes.list({ env: "test", stopped }))],
+      [2, isOdd ? programs : step("nodes.list", (store) => store.nodes.list({ env: "test", stopped }))],
     ]);
   }
 }

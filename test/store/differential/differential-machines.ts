@@ -15,6 +15,9 @@ import type { BothStores } from "./differential-stores.js";
 
 const GROUPS = [group("m"), group("n", { stack: "blue" }), group("o", { env: "other" })];
 
+/** Nodes that claim timers. */
+const OWNERS = ["00000000-0000-7000-8000-00000000000a", "00000000-0000-7000-8000-00000000000b"];
+
 export class MachineSteps {
   readonly #dice: Dice;
   readonly #both: BothStores;
@@ -147,7 +150,9 @@ export class MachineSteps {
     const groups = this.#dice.many(1, 2, () => this.#dice.one(GROUPS));
     const claim = { groups: [...new Set(groups)], limit: 50, leaseMs: this.#dice.int(5, 40), mostAttempts: 3 };
     if (this.#dice.chance(0.12)) claim.limit = 0;
-    return step("machines.claimTimers", (store) => store.machines.claimTimers(claim));
+    const owner = this.#dice.one(OWNERS);
+    const gone = OWNERS.filter((one) => one !== owner && this.#dice.chance(0.15));
+    return step("machines.claimTimers", (store) => store.machines.claimTimers({ ...claim, owner, gone }));
   }
 
   #settle(): Step {

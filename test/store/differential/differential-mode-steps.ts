@@ -54,12 +54,27 @@ export class ModeSteps {
     const found = this.#drawn.both.snapshot().runs.filter(({ attributes }) => Object.keys(attributes ?? {}).length > 0);
     const again = found.length > 0 && this.#dice.chance(0.6);
     const change = { runId: again ? this.#dice.one(found).id : this.#drawn.runId(), attributes: this.#attributes() };
+    const output = {
+      env: query.env,
+      key: this.#dice.one(["o-1", "o-2", "o-3", ""]),
+      runId: this.#drawn.runId(),
+      call: this.#dice.one(["c", "d"]),
+      keepMs: this.#dice.one([0, 20, 600_000, 600_000]),
+    };
+    const second = this.#dice.one(["c", "d"]);
     const nowhere = { env: "test", scope: "s", key: "none" };
     const key = keyed.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(keyed) : nowhere;
     return this.#dice.pick<Step>([
       [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
-      [8, step("setAttributes", (store) => store.runs.setAttributes(change))],
-      [3, step("findKey", (store) => store.runs.findKey(key))],
+      [10, step("setAttributes", (store) => store.runs.setAttributes(change))],
+      [
+        4,
+        step("takeOutput", async (store) => {
+          await store.runs.takeOutput(output);
+          return store.runs.takeOutput({ ...output, call: second });
+        }),
+      ],
+      [4, step("findKey", (store) => store.runs.findKey(key))],
       [3, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);

@@ -74,7 +74,7 @@ export class Steps {
       [9, () => this.#send()],
       [5, () => this.#sweep()],
       [4, () => this.#wake()],
-      [5, () => this.#cancel()],
+      [6, () => this.#cancel()],
       [6, () => this.#operate()],
       [4, () => this.#retry()],
       [3, () => this.#transact()],
@@ -88,7 +88,7 @@ export class Steps {
       [10, () => this.#house.lease()],
       [7, () => this.#house.node()],
       [3, () => this.#modes.recovery()],
-      [2, () => this.#modes.deferred()],
+      [3, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
       [16, () => this.#house.misfits()],
       [8, () => this.#timeouts.next()],
@@ -320,6 +320,7 @@ export class Steps {
       ...(this.#dice.chance(0.2) ? { attributes: { a: "eu" } } : {}),
       ...(this.#dice.chance(0.1) ? { parent: runId } : {}),
       ...(this.#dice.chance(0.1) ? { keyPrefix: "k" } : {}),
+      ...(this.#dice.chance(0.1) ? { deferred: true as const } : {}),
       archived: this.#dice.chance(0.2),
     };
     const page = {

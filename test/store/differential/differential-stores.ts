@@ -13,11 +13,11 @@ import { type Snapshot, snapshotMemory } from "./snapshot-memory.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
 
 const TABLES = [
-  ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
+  ...["runs", "journal", "inbox", "run_keys", "leases", "nodes", "programs"],
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
   ...["definition_versions", "deferred_runs", "kept_modes", "reclaimed_claims", "cleanups", "misfit_runs"],
-  ...["instances", "instance_events", "timers", "audit", "tokens", "run_figures", "queue_figures"],
+  ...["instances", "instance_events", "timers", "audit", "tokens", "run_figures", "queue_figures", "kept_values"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
 

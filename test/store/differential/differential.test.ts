@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CLEAN_PARTS } from "../../../src/store/contract/cleanup.js";
 import { testSchema } from "../../harness/database.js";
 import { expectEveryOperation } from "../../harness/recorded-operations.js";
-import { GROUPS } from "./differential-step.js";
+import { KeptSteps } from "./differential-kept.js";
+import { GROUPS, type Step } from "./differential-step.js";
 import { Steps } from "./differential-steps.js";
 import { BothStores, type Call } from "./differential-stores.js";
 import { viewCalls } from "./differential-views.js";
@@ -14,6 +15,8 @@ import { viewCalls } from "./differential-views.js";
 const STEPS_PER_SEED = 500;
 const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
 const CLEAN_EVERY = 7;
+const KEPT_EVERY = 8;
+const CLEAN_KEPT_EVERY = 40;
 const GLANCE_EVERY = 25;
 const VIEW_EVERY = 125;
 const given = process.env["HOLDFAST_SEED"];
@@ -39,6 +42,7 @@ for (let block = 0; block < Math.min(BLOCKS, seeds.length); block++) {
 async function history(seed: number): Promise<void> {
   await both.reset();
   const drawn = new Steps(seed, both);
+  const kept = new KeptSteps(seed, both);
   for (let i = 1; i <= STEPS_PER_SEED; i++) {
     await both.advance(drawn.advanceMs());
     const step = drawn.next();
@@ -47,6 +51,7 @@ async function history(seed: number): Promise<void> {
     expectSame(postgres, memory, where);
     count(step.name, memory);
     if (!isThrown(raw)) step.learn?.(raw as never);
+    if (i % KEPT_EVERY === 0) await compared(kept.next(), where);
     await between(i, where);
     if (i % SNAPSHOT_EVERY === 0) {
       const snapshots = await both.snapshots();
@@ -55,12 +60,19 @@ async function history(seed: number): Promise<void> {
   }
 }
 
+async function compared({ name, call }: Step, where: string): Promise<void> {
+  const { memory, postgres } = await both.call(call);
+  expectSame(postgres, memory, `${where}, then ${name}`);
+  count(name, memory);
+}
+
 /**
  * Polls and clean-ups next to the drawn steps, so that these do not change. Never at the same moment: on a stopped clock,
  * PostgreSQL's cursor in time would hide the rest of it.
  */
 async function between(i: number, where: string): Promise<void> {
-  const part = CLEAN_PARTS[(i / CLEAN_EVERY) % CLEAN_PARTS.length];
+  const others = CLEAN_PARTS.filter((one) => one !== "kept");
+  const part = others[(i / CLEAN_EVERY) % others.length];
   const calls: [name: string, call: Call][] = [];
   if (i % GLANCE_EVERY === 0) {
     const ids = both.snapshot().runs.map(({ id }) => id);
@@ -73,11 +85,11 @@ async function between(i: number, where: string): Promise<void> {
     const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };
     for (const env of ["test", "other"]) calls.push(["cleanUp", (store) => store.cleanUp({ ...round, env })]);
   }
-  for (const [name, call] of calls) {
-    const { memory, postgres } = await both.call(call);
-    expectSame(postgres, memory, `${where}, then ${name} ${part ?? ""}`);
-    count(name, memory);
+  if (i % CLEAN_KEPT_EVERY === 0) {
+    const round = { part: "kept", env: "test", everyMs: 0, keepMs: 10, limit: 1_000 } as const;
+    calls.push(["cleanUp", (store) => store.cleanUp(round)]);
   }
+  for (const [name, call] of calls) await compared({ name, call }, `${where}, ${part ?? ""}`);
 }
 
 /** Texts first: comparing objects deeply takes longer than the operations. */
@@ -147,6 +159,8 @@ const EXPECTED = [
   ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
   "reclaimExpired paused",
   ...["set", "too many", "unknown"].map((outcome) => `setAttributes ${outcome}`),
+  ...["kept.put kept", "kept.put lost", "kept.get some", "kept.get none", "kept.list some", "kept.list empty"],
+  ...["taken", "held", "threw"].map((outcome) => `takeOutput ${outcome}`),
   ...["journal.lastSet some", "journal.lastSet none"],
   ...["cleanUp some", "cleanUp none", "cleanUp removed", "glance some", "glance none"],
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
@@ -161,6 +175,7 @@ const EXPECTED = [
   "timeouts.dead some",
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
+  ...["nodes.programs some", "nodes.programs empty"],
   ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
   ...[
     "claims some",

@@ -24,6 +24,7 @@ import type {
   DebounceRow,
   DefinitionVersionRow,
   KeptModeRow,
+  KeptRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -54,6 +55,11 @@ export interface Snapshot {
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
   readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "overruled" | "executors">[];
+  /** By env, space and key. */
+  readonly kept: readonly (Omit<KeptRow, "atUs" | "untilUs"> & {
+    readonly at: number;
+    readonly until: number | null;
+  })[];
   /** By env and identity. */
   readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
   /** By run. */
@@ -130,6 +136,9 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    kept: sortedBy([...tables.kept.values()], (row) => [row.env, row.space, row.key]).map(
+      ({ atUs, untilUs, ...row }) => ({ ...row, at: toMs(atUs), until: toMs(untilUs) }),
+    ),
     keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(({ atUs, ...row }) => ({
       ...row,
       at: toMs(atUs),
@@ -231,5 +240,5 @@ function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
   const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
   const who = { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs };
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { ...who, ...row.modes, ...times };
+  return { ...who, ...row.modes, ...times, vitals: row.vitals };
 }

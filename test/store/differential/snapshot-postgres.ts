@@ -13,7 +13,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     await Promise.all(READS.map(rows));
   const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, versions, needs, ...machines] =
     events;
-  const [instances, instanceEvents, timers, takenClaims, misfits] = machines;
+  const [instances, instanceEvents, timers, takenClaims, misfits, kept] = machines;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -57,6 +57,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     })),
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
+    kept: kept!.map(({ codec, data, ...row }) => ({ ...row, value: payload(codec, data)! })),
     keptModes: keptModes!,
     deferred: deferred!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
@@ -111,7 +112,7 @@ const READS = [
   `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs",
     presence_grace_ms::float8 as "presenceGraceMs",
-    mode, overrides, drain from {s}.nodes order by incarnation`,
+    mode, overrides, drain, vitals from {s}.nodes order by incarnation`,
   `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
@@ -146,4 +147,6 @@ const READS = [
     ${ms("claimed_until")} as "claimedUntil", attempts, state, problem from {s}.timers order by id`,
   `select run_id as "runId", epoch, owner, by, outcome, counted, losses, refused, ${ms("at")} as at from {s}.reclaimed_claims order by run_id, epoch`,
   `select run_id as "runId", wanted, ${ms("look_at")} as "lookAt" from {s}.misfit_runs order by run_id`,
+  `select env, space, key, codec, data, ${ms("at")} as at, ${ms("until")} as until
+   from {s}.kept_values order by env collate "C", space collate "C", key`,
 ];

@@ -26,6 +26,9 @@ import type { HotStatement } from "./planner-tables.js";
 
 const INSTANCES = 20_000;
 
+/** One that claims timers, and that is gone. */
+const NODE = "00000000-0000-4000-8000-00000000bbbb";
+
 export const MACHINE_TABLES = ["instances", "instance_events", "timers"];
 
 /** Two events each; a timer each, of which a thousand are due. */
@@ -80,7 +83,7 @@ export async function machineStatements(pool: pg.Pool, groups: Groups, batch: nu
     hot(whoseInstances, TRIED.arrays(changes)),
     hot(loadInstances, [keys]),
     hot(readEvents, [keys[0], 0, 10]),
-    hot(claimTimers, [[1, 2, 3, 4], batch, 1000, 10], 4 * batch),
+    hot(claimTimers, [[1, 2, 3, 4], batch, 1000, 10, NODE, [NODE]], 4 * batch),
     hot(
       settleTimers,
       SETTLEMENTS.arrays(

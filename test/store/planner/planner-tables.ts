@@ -33,6 +33,7 @@ import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
 import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
 import { lastSetEntry, readJournal } from "../../../src/store/postgres/journal/read-journal.js";
+import { getKept, listKept, putKept } from "../../../src/store/postgres/kept/kept.js";
 import { findRunOfKey } from "../../../src/store/postgres/key/run-keys.js";
 import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
 import { housekeepingRound } from "../../../src/store/postgres/node/housekeep.js";
@@ -128,6 +129,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.misfit_runs (run_id, env, claim_group, look_at)
     select md5('parked' || n)::uuid, 'test', 1 + n % 4, now() + case when n <= ${HELD} then interval '-1 hour' else interval '1 hour' end
     from generate_series(1, 20000) n`);
+  await pool.query(`insert into ${s}.kept_values (env, space, key, codec, data, at)
+    select 'test', 'store:s', 'k' || g, 'json', '1', now() from generate_series(1, 5000) g`);
   await pool.query(`insert into ${s}.run_attributes (run_id, name, value, claim_group)
     select md5('ended' || n)::uuid, 'region', '"eu"', 1 + n % 4 from generate_series(1, 20000) n`);
   await fillEvents(pool, s);
@@ -249,7 +252,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null, false]),
+    hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null, false, false]),
     hot(retryTasks, [troubled, "ann", randomUUID(), null, true]),
     hot(findRunsWithTasks, [troubled]),
     hot(leaveTasks, [troubled]),
@@ -267,7 +270,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(fireSchedules, fireColumns(inGroupOne(limited.map(withKey)), fires)),
     // All running runs, twice (expired leases, requests), all messages and all parked runs that have some. No run is deferred here.
     {
-      ...hot(housekeepingRound, [OWNER, "test", 60_000, false, true], 10 * HELD),
+      ...hot(housekeepingRound, [OWNER, "test", 60_000, false, true, [], null], 10 * HELD),
       readsWhole: ["nodes", "deferred_runs"],
     },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
@@ -289,6 +292,12 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(readJournal, [held[0], 0, null]),
     hot(findRunOfKey, [held[0]]),
     hot(lastSetEntry, [held[0], "status"]),
+    hot(getKept, ["test", "store:s", "k100"]),
+    hot(listKept, ["test", "store:s", "k100", batch]),
+    hot(putKept, [
+      ...[held[0], 1, TOKEN, held.map(() => "test"), held.map(() => "store:s"), held.map((_, i) => `k${i}`)],
+      ...[held.map((_, i) => (i % 2 ? null : "json")), held.map((_, i) => (i % 2 ? null : "1")), nulls],
+    ]),
     hot(setRunAttributes, [held[0], ["region", "cents"], [null, "1"]]),
     ...(await eventStatements(batch, held[0]!)),
     ...(await machineStatements(pool, ONE_GROUP, batch)),

@@ -1,7 +1,8 @@
-// The views read a page and not a table: with 50,000 ended runs, 20,000 timers and leases, and a thousand questions.
+// The views read a page and not a table: with 50,000 ended runs, 20,000 timers and leases, a thousand open questions and 50,000 decided ones.
 
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import type { RunFilter } from "../../../src/store/contract/run/runs.js";
 import { OUR_STATEMENTS } from "../../../src/store/postgres/connection/connections.js";
 import { dialect } from "../../../src/store/postgres/connection/dialect.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
@@ -27,7 +28,13 @@ beforeAll(async () => {
   await fill(pool, schema, SIZE);
   await pool.query(`insert into ${schema}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
     select md5('parked' || n)::uuid, 2, 1, 'approval.begun', 'ship', '1', 'json', '{}', now() from generate_series(1, ${HELD}) n`);
-  await pool.query(`update ${schema}.runs set seq = 2 where state = 'parked'`);
+  await pool.query(`update ${schema}.runs set seq = 2, asks = true where state = 'parked'`);
+  // Those that were decided are no work for the list of open ones, however many there are.
+  await pool.query(`update ${schema}.runs set asks = true where ended_at is not null`);
+  await pool.query(`insert into ${schema}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
+    select id, 1000000, 1, 'approval.begun', 'ship', '1', 'json', '{}', now() from ${schema}.runs where ended_at is not null`);
+  await pool.query(`insert into ${schema}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
+    select id, 1000001, 1, 'take', 'ship', 'wait:ship:1', 'json', '{}', now() from ${schema}.runs where ended_at is not null`);
   await pool.query(`insert into ${schema}.leases (env, key, state, owner, epoch, attempt, lease_until, acquired_at, finished_at)
     select 'test', 'key-' || n, 'done', 'me', 1, 1, now(), now(), now() from generate_series(1, ${LEASES}) n`);
   await pool.query(`insert into ${schema}.run_limits (run_id, stage, key, kind, max, state, priority, available_at)
@@ -38,6 +45,23 @@ afterAll(async () => {
   await pool.query(`drop schema if exists ${schema} cascade`);
   await pool.end();
 });
+
+/** What the store sends for a page of runs. */
+async function sentFor(filter: Omit<RunFilter, "env">): Promise<{ name: string; text: string; values: unknown[] }[]> {
+  const store = openPostgres(inject("databaseUrl"), { schema });
+  const query = vi.spyOn(pg.Client.prototype, "query");
+  try {
+    await store.runs.list({ env: "test", ...filter }, { limit: PAGE });
+    const asked = query.mock.calls.map(([first]) => first as unknown as string | { text: string; values: unknown[] });
+    return asked.flatMap((one) => {
+      const name = typeof one === "object" && /^\/\* (\w+) \*\//.exec(one.text)?.[1];
+      return name ? { name, ...one } : [];
+    });
+  } finally {
+    query.mockRestore();
+    await store.close();
+  }
+}
 
 /** As the store's connections plan it: the two batches prepared, the pages for their values and in the order of an index. */
 async function faults(): Promise<string[]> {
@@ -63,7 +87,19 @@ async function faults(): Promise<string[]> {
     const outline = [ids, nulls, nulls, ids.map(() => 1), ids.map(() => true)];
     await judge("outline_journals", outlineJournals.text(d), outline, "force_generic_plan", 6_000);
     await judge("list_limits", listLimits.text(d), ["test/", "test/", 51], "force_generic_plan", 20_000);
+    // One key in a hundred begins so.
+    for (const { name, text, values } of await sentFor({ keyPrefix: "key-77" }))
+      await judge(name, text, values, "force_custom_plan", 2_000);
     await client.query("set enable_sort = off; set enable_bitmapscan = off");
+    // Of 20,000 runs with the attribute and 500 that failed, none has both; of all with two attributes, few have the second.
+    const { failed, both } = { failed: ["failed"] as const, both: { region: "eu", customer: "ann" } };
+    // 5,000 groups, a look into the index for each.
+    for (const { name, text, values } of [
+      ...(await sentFor({ states: failed, attributes: { region: "eu" } })),
+      ...(await sentFor({ attributes: both })),
+      ...(await sentFor({ attributes: { region: "eu" }, from: Date.now() })),
+    ])
+      await judge(name, text, values, "force_custom_plan", name === "size_run_ranges" ? 60_000 : 12_000);
     for (const after of [undefined, "middle"] as const) {
       const page = { env: "test", limit: PAGE };
       const questions = openQuestions.text(d, { ...page, ...(after && { after: `${ids[50]}/2` }) });

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import type { Claim } from "../../../src/kernel/run/claim.js";
 import type { Store } from "../../../src/store/contract/store.js";
 import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
+import { reclaimOrphans } from "../../../src/store/postgres/claim/recover-runs.js";
 import {
   claimFrom,
   claimNew,
@@ -163,4 +164,27 @@ test("a completion and a reclaim never both win, and a completed run stays compl
     }
   }
   expect(Math.min(seen.completed, seen.waiting)).toBeGreaterThan(0);
+});
+
+test("a decision on an orphan that another node is just reclaiming has no effect, whenever the other commits", async () => {
+  const [claim] = await claimNew(s.store, 1, { leaseMs: 0 });
+  const { runId, epoch } = claim!;
+  const first = new pg.Client({ connectionString: s.url });
+  await first.connect();
+  await first.query("begin");
+  await first.query(s.text(reclaimOrphans), [[runId], [epoch], ["restart"], 0]);
+  let isAnswered = false;
+  const second = s.store.runs.recover([{ runId, epoch, policy: "restart" }], { staleMs: 0 }).finally(() => {
+    isAnswered = true;
+  });
+  const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and query like $1";
+  await expect
+    .poll(async () => isAnswered || (await s.rows(waiting, [`%${s.schema}%`])).length > 0, { timeout: 8_000 })
+    .toBe(true);
+  await first.query("commit");
+  await first.end();
+  expect(await second).toEqual([]);
+  expect(await s.rows("select state, generation from {s}.runs where id = $1", [runId])).toEqual([
+    { state: "waiting", generation: 1 },
+  ]);
 });

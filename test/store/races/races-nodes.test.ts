@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { columnsOf, registerNode } from "../../../src/store/postgres/node/nodes.js";
+import { registerNode, registerValues } from "../../../src/store/postgres/node/nodes.js";
 import { scene } from "../scene.js";
 
 const s = scene();
@@ -51,7 +51,7 @@ test.each([
     const earlier = node(first);
     const client = await s.pool.connect();
     await client.query("begin");
-    const { rows } = await client.query(s.text(registerNode), [JSON.stringify(columnsOf(earlier))]);
+    const { rows } = await client.query(s.text(registerNode), [...registerValues(earlier)]);
     expect(rows).toMatchObject([{ outcome: "registered" }]);
 
     let answered = false;

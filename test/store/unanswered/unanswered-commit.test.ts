@@ -87,11 +87,11 @@ function sameAnswer(value: unknown): unknown {
 async function empty(): Promise<void> {
   for (const schema of [s.schema, twinSchema]) {
     const tables = [
-      ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
+      ...["runs", "journal", "inbox", "run_keys", "leases", "nodes", "programs"],
       ...["run_limits", "limit_rates", "paused_queues", "schedules"],
       ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
       ...["definition_versions"],
-      ...["deferred_runs", "kept_modes"],
+      ...["deferred_runs", "kept_modes", "kept_values"],
       ...["instances", "instance_events", "timers"],
     ];
     // A few rows each: truncating makes new files, ten times slower.

@@ -56,6 +56,26 @@ function deferredOperations(): Operation[] {
       },
     },
     {
+      name: "kept.put",
+      statement: "put_kept_values",
+      prepare: async (store) => {
+        const [a, b] = ["a", "b"].map((key) => ({ env: "test", space: "s", key, ttlMs: null }));
+        const value = { codec: "json", data: "1" };
+        await store.kept.put([{ ...a!, value }]);
+        return () =>
+          store.kept.put([
+            { ...a!, value: null },
+            { ...b!, value },
+          ]);
+      },
+    },
+    {
+      name: "takeOutput",
+      statement: "take_output_key",
+      prepare: async (store) => () =>
+        store.runs.takeOutput({ env: "test", key: marked.id, runId: marked.id, call: "c", keepMs: 60_000 }),
+    },
+    {
       name: "expireDeferred",
       statement: "expire_deferred",
       answersWhatItDid: true,

@@ -361,6 +361,14 @@ export function operations(): readonly Operation[] {
     ...auditOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
+      name: "nodes.register with programs",
+      statement: "register_node",
+      prepare: onNode((store, incarnation) => {
+        const programs = [{ name: "p", kind: "dag", shape: "{}", inputSchema: null }];
+        return store.nodes.register({ ...NODE, incarnation: incarnation.replace(/^./, "e"), programs });
+      }),
+    },
+    {
       name: "nodes.register beside a live one",
       statement: "register_node",
       prepare: onNode((store, incarnation) =>

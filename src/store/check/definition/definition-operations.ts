@@ -1,6 +1,5 @@
 // The operations on definitions as values. A body is a JSON object of bounded size.
 
-import { InvalidInput, LimitExceeded } from "../../../kernel/error.js";
 import { envName, nodeName, programName } from "../../../kernel/name.js";
 import {
   DEFINITION_KINDS,
@@ -9,7 +8,7 @@ import {
   type NewDefinition,
 } from "../../contract/definition/definitions.js";
 import { CHANGES, type OperationsOf, READS } from "../../operation.js";
-import { among, checkText, integer, listOf, named, optional, type Problem, shape, whole } from "../value.js";
+import { among, checkText, integer, jsonObject, listOf, named, optional, shape, whole } from "../value.js";
 
 const LONGEST_BODY = 256 * 1024;
 
@@ -20,7 +19,7 @@ const checkDefinition = whole(
     ...NAME,
     by: named(nodeName),
     expectedVersion: optional(integer(0)),
-    body: checkBody,
+    body: jsonObject("a definition", LONGEST_BODY),
     programs: listOf("names", named(programName)),
   }),
 );
@@ -40,17 +39,3 @@ export const DEFINITION_OPERATIONS = {
       named(envName)("env", env) ?? optional(checkText)("unlessRevision", unlessRevision),
   },
 } satisfies OperationsOf<DefinitionStore>;
-
-function checkBody(path: string, body: unknown): Problem {
-  const problem = checkText(path, body);
-  if (problem) return problem;
-  const { length } = body as string;
-  if (length > LONGEST_BODY) return new LimitExceeded(path, "the length of a definition", LONGEST_BODY, length);
-  try {
-    const read: unknown = JSON.parse(body as string);
-    if (typeof read === "object" && read !== null && !Array.isArray(read)) return null;
-  } catch {
-    // Reported below.
-  }
-  return new InvalidInput(path, "must be a JSON object");
-}

@@ -36,6 +36,7 @@ export function checkDeclaration(declaration: Declaration): v.Problem {
     incarnation: v.checkUuid,
     env: v.named(names.envName),
     subscriptions: v.listOf("subscriptions", checkOne),
+    leaving: v.optional(v.checkBoolean),
   });
   return check("", declaration);
 }

@@ -96,6 +96,8 @@ export const checkTimerClaim = v.whole(
     limit: v.integer(1, 10_000),
     leaseMs: v.checkDelay,
     mostAttempts: v.integer(1),
+    owner: v.optional(v.checkUuid),
+    gone: v.optional(v.listOf("incarnations", v.checkUuid)),
   }),
 );
 

@@ -1,14 +1,25 @@
 // The operations on nodes as values.
 
 import { isUuid } from "../../../kernel/id.js";
-import { envName, executorName, nodeName, queueName, stackName, versionName } from "../../../kernel/name.js";
+import {
+  envName,
+  executorName,
+  nodeName,
+  programName,
+  queueName,
+  stackName,
+  versionName,
+} from "../../../kernel/name.js";
 import { checkModeChange, NODE_MODES } from "../../../kernel/node-mode.js";
 import type { NodeExecutor, NodeRegistration, NodeStore } from "../../contract/node/nodes.js";
+import type { ProgramFacts } from "../../contract/node/programs.js";
 import { CHANGES, type OperationsOf, READS } from "../../operation.js";
 import * as v from "../value.js";
 
 const noSuchNode = (incarnation: unknown) => !isUuid(incarnation);
 const checkGroupIds = v.listOf("group numbers", v.integer(1));
+
+const LONGEST_SHAPE = 256 * 1024;
 
 const checkNode = v.shape<NodeRegistration>("node", {
   incarnation: v.checkUuid,
@@ -34,6 +45,17 @@ const checkNode = v.shape<NodeRegistration>("node", {
   presenceGraceMs: v.optional(v.integer(0, v.LONGEST_DELAY_MS)),
   reclaims: v.optional(v.checkBoolean),
   mode: v.optional(v.among(NODE_MODES)),
+  programs: v.optional(
+    v.listOf(
+      "programs",
+      v.shape<ProgramFacts>("program", {
+        name: v.named(programName),
+        kind: v.checkText,
+        shape: v.optional(v.jsonObject("a shape", LONGEST_SHAPE)),
+        inputSchema: v.optional(v.jsonObject("a schema", LONGEST_SHAPE)),
+      }),
+    ),
+  ),
 });
 
 export const NODE_OPERATIONS = {
@@ -60,4 +82,5 @@ export const NODE_OPERATIONS = {
   },
   stop: { ...CHANGES, changes: "a node: stopped", absent: { when: noSuchNode, answer: undefined } },
   list: { ...READS, check: ({ env }) => v.checkText("env", env) },
+  programs: { ...READS, check: (env) => v.checkText("env", env) },
 } satisfies OperationsOf<NodeStore>;

@@ -2,12 +2,13 @@
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { isUuid } from "../../../kernel/id.js";
-import { envName, nodeName, stackName } from "../../../kernel/name.js";
+import { envName, nodeName, outputKey, stackName } from "../../../kernel/name.js";
 import { attributeChangesOf } from "../../../kernel/run/attribute.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import type { AttributeChange, RunAttributes } from "../../contract/run/attributes.js";
 import type { RunDeferrals, StackQuery } from "../../contract/run/deferrals.js";
 import type { MisfitReview, RunMisfits } from "../../contract/run/misfits.js";
+import type { OutputCall, RunOutputs } from "../../contract/run/outputs.js";
 import type { RunRecords } from "../../contract/run/records.js";
 import type { RunRetention } from "../../contract/run/retention.js";
 import type { RetryCall, RunRetries } from "../../contract/run/retry.js";
@@ -106,6 +107,23 @@ const attributes = {
   },
 } satisfies OperationsOf<RunAttributes>;
 
+const outputs = {
+  takeOutput: {
+    ...CHANGES,
+    changes: "the key of an output",
+    tx: true,
+    check: v.whole(
+      v.shape<OutputCall>("call", {
+        env: v.named(envName),
+        key: v.named(outputKey),
+        runId: v.checkUuid,
+        call: v.checkText,
+        keepMs: v.checkDelay,
+      }),
+    ),
+  },
+} satisfies OperationsOf<RunOutputs>;
+
 const records = {
   get: { ...READS, absent: { when: noSuchId, answer: null } },
   glance: { ...READS, each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => null } },
@@ -122,7 +140,7 @@ const retention = {
 const retries = {
   retry: {
     ...CHANGES,
-    changes: "failed, dead and quarantined runs: retried; completed ones with `tasks`",
+    changes: "failed, dead and quarantined runs: retried; others with `tasks` or `rewinds`",
     check: (runIds, options) => checkIds("runIds", runIds) ?? checkRetry(options),
     each: { checker: () => (id) => v.checkUuid("runId", id), refused: () => ({ outcome: "unknown" }) },
   },
@@ -143,6 +161,7 @@ export const RUN_OPERATIONS = {
   ...stops,
   ...deferrals,
   ...attributes,
+  ...outputs,
   ...records,
   ...retention,
   ...retries,
@@ -157,9 +176,13 @@ function checkRetry(options: RetryCall): v.Problem {
     note: v.optional(v.checkPayload),
     tasks: v.optional(v.listOf("run ids", v.checkUuid)),
     after: v.optional(v.checkBoolean),
+    rewinds: v.optional(v.checkBoolean),
   });
   const problem = check("", options);
-  if (problem || !options.fromStart) return problem;
+  if (problem) return problem;
+  if (options.rewinds && (!options.note || options.tasks))
+    return new InvalidInput("rewinds", "needs a note and no tasks");
+  if (!options.fromStart) return null;
   const misplaced = (["note", "tasks"] as const).find((name) => options[name] !== undefined);
   return misplaced ? new InvalidInput(misplaced, "is for a run that continues where it was") : null;
 }

@@ -8,8 +8,11 @@ export type TakenBackAs = "waiting" | "restarted" | "failed" | "dead" | "paused"
 
 /** A node, as it was registered; identity and name are null when it is no longer known. */
 export interface Holder {
+  /** Its incarnation. */
   readonly incarnation: string;
+  /** Its identity; null: it is no longer registered. */
   readonly identity: string | null;
+  /** Its name for people; null: it is no longer registered. */
   readonly name: string | null;
 }
 

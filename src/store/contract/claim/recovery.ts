@@ -16,13 +16,21 @@ export interface OrphanFilter {
   readonly after?: string;
 }
 
+/** A running run whose holder has not renewed its lease. */
 export interface Orphan {
+  /** The id of the run. */
   readonly runId: string;
+  /** Env, stack, queue, program and version of the run. */
   readonly group: RunGroup;
+  /** The incarnation that holds it. */
   readonly owner: string;
+  /** The number of its claim. */
   readonly epoch: number;
+  /** Claims in a row whose holder died. */
   readonly crashes: number;
+  /** How many of them make it dead. */
   readonly crashLimit: number;
+  /** How long ago its lease expired. */
   readonly expiredForMs: number;
   /** Set at its start, or declared by its nodes; null when neither did. */
   readonly recovery: Recovery | null;
@@ -35,13 +43,19 @@ export interface RecoveryDecision {
   readonly policy: Recovery;
 }
 
+/** A run whose claim was taken from a holder that is gone. */
 export interface Reclaimed {
+  /** The id of the run. */
   readonly runId: string;
+  /** What happened to the run. */
   readonly outcome: TakenBackAs;
   /** The incarnation that held it, with its identity and name while it is registered. */
   readonly previousOwner: string;
+  /** The identity of the holder; null: it is no longer registered. */
   readonly previousIdentity: string | null;
+  /** The name of the holder; null: it is no longer registered. */
   readonly previousName: string | null;
+  /** The number of the claim that was taken. */
   readonly epoch: number;
   /** Claims in a row whose holder died, this one included; a holder that gave a sign of life again does not count. */
   readonly crashes: number;

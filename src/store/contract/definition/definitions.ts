@@ -3,9 +3,13 @@
 export const DEFINITION_KINDS = ["actor", "dag"] as const;
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];
 
+/** Identifies a definition. */
 export interface DefinitionName {
+  /** Its environment. */
   readonly env: string;
+  /** An actor or a DAG. */
   readonly kind: DefinitionKind;
+  /** Its name. */
   readonly name: string;
 }
 
@@ -20,14 +24,17 @@ export interface NewDefinition extends DefinitionName {
   readonly expectedVersion?: number;
 }
 
+/** A definition as it is stored. */
 export interface DefinitionRecord extends DefinitionName {
   /** Starts at 1 and increases with each new body, even when the definition was removed in between. */
   readonly version: number;
   /** Not enabled: nothing starts it, and its runs that have begun continue. */
   readonly enabled: boolean;
+  /** The definition as JSON. */
   readonly body: string;
   /** Who changed it last, and when. */
   readonly by: string;
+  /** When this version was saved; ms since 1970. */
   readonly at: number;
 }
 

@@ -39,6 +39,8 @@ export interface Declaration {
   readonly subscriptions: readonly Subscription[];
   /** The ids of those that it had declared and no longer requests. */
   readonly withdrawn?: readonly string[];
+  /** The node stops: it no longer counts as one that has its programs, also where a failover has lost that it is stopping. */
+  readonly leaving?: boolean;
   /** True at a node's start: its declaration overrides the stored one. Afterwards a node only restores missing subscriptions. */
   readonly starting: boolean;
 }

@@ -4,14 +4,21 @@ import type { Payload } from "../../../kernel/codec/payload.js";
 import { HoldfastError } from "../../../kernel/error.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 
+/** One entry of a run's journal. */
 export interface JournalEntry {
+  /** Its place, from 1, without gaps. */
   readonly seq: number;
   /** The claim under which it was written; 0 for entries of the store itself (start, cancel, dead letter). */
   readonly epoch: number;
+  /** What it records, such as `step`. */
   readonly kind: string;
+  /** The name of the call. */
   readonly name: string;
+  /** Distinguishes calls of one name; null: it has none. */
   readonly key: string | null;
+  /** The recorded value; null: none. */
   readonly payload: Payload | null;
+  /** When it was written; ms since 1970 on the database's clock. */
   readonly at: number;
 }
 

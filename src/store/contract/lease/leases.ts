@@ -1,10 +1,15 @@
 // Named leases: a time-limited right that does not belong to a run. Same epochs and tokens as claims. The epochs of a key only rise,
 // even when clean-up has removed the key in between; then they may skip numbers.
 
+/** A lease as it is granted. */
 export interface Lease {
+  /** Its key. */
   readonly key: string;
+  /** Who holds it. */
   readonly owner: string;
+  /** Rises with each grant of the key. */
   readonly epoch: number;
+  /** Random, of this grant only. */
   readonly token: string;
   /** 1 for a fresh key or after `done`; one more after each steal or failure. */
   readonly attempt: number;
@@ -12,12 +17,19 @@ export interface Lease {
 
 export type LeaseState = "claimed" | "done" | "failed" | "expired";
 
+/** A lease as it is stored. */
 export interface LeaseRecord extends Lease {
+  /** Its environment. */
   readonly env: string;
+  /** Whether it is held, ended or expired. */
   readonly state: LeaseState;
+  /** When it expires; ms since 1970 on the database's clock. */
   readonly leaseUntil: number;
+  /** When it was granted; ms since 1970 on the database's clock. */
   readonly acquiredAt: number;
+  /** When it ended; null: it has not. */
   readonly finishedAt: number | null;
+  /** Why it failed; null: it did not. */
   readonly detail: string | null;
 }
 

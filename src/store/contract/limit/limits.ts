@@ -12,16 +12,19 @@ export interface DeclaredProgram {
   readonly group: RunGroup;
   readonly limits: readonly LimitRule[];
   readonly recovery?: Recovery;
-  /** Its code cleans up after a cancel: a run that has begun is cancelled by a node, not by the store. Default false. */
+  /** Its code cleans up after a cancel: a run that has begun is cancelled by a node, not by the store. @default false */
   readonly cleansUp?: boolean;
 }
 
 /** Two nodes that take runs of one group have made different declarations. */
 export interface DeclarationConflict {
+  /** The group that both nodes declare. */
   readonly group: RunGroup;
+  /** What they declare differently. */
   readonly of: readonly ("limits" | "recovery")[];
   /** The identity of the node whose declaration applies, and of the node whose declaration does not. */
   readonly holds: string;
+  /** The node whose declaration does not count. */
   readonly overruled: string;
 }
 

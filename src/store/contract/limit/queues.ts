@@ -5,7 +5,9 @@ import type { RunState } from "../../../kernel/run/run-state.js";
 /** A count of waiting runs stops here for each program, a count of the other states for all of them. */
 export const MOST_IN_QUEUE = 20_000;
 
+/** A queue with what waits in it. */
 export interface QueueRecord {
+  /** The name of the queue. */
   readonly queue: string;
   /** Runs that have not ended, by state; of more than `MOST_IN_QUEUE`, about that many are counted. */
   readonly counts: Readonly<Partial<Record<RunState, number>>>;

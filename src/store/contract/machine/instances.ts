@@ -5,19 +5,31 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Transaction } from "../transaction.js";
 import type { InstanceStatus, NewInstanceEvent } from "./changes.js";
 
+/** An instance as it is stored. */
 export interface InstanceRecord {
+  /** Its id with env and machine. */
   readonly key: string;
+  /** Its id. */
   readonly id: string;
+  /** Env, stack and program of its machine. */
   readonly group: RunGroup;
+  /** The version of the code that wrote it; null: none was given. */
   readonly version: string | null;
+  /** Whether it is active, done, stopped or has failed. */
   readonly status: InstanceStatus;
+  /** The number of events that were applied. */
   readonly seq: number;
+  /** Its state value as JSON. */
   readonly value: string;
+  /** Fields that are redacted for people. */
   readonly redact: readonly string[];
   /** Why no node can continue it; null when no reason is known. */
   readonly problem: string | null;
+  /** When it was started; ms since 1970 on the database's clock. */
   readonly createdAt: number;
+  /** When it changed last; ms since 1970 on the database's clock. */
   readonly updatedAt: number;
+  /** When it ended; null: it has not. */
   readonly endedAt: number | null;
 }
 

@@ -5,18 +5,29 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { TimerKind } from "./changes.js";
 import type { LoadedInstance } from "./instances.js";
 
+/** A timer of an instance as it is stored. */
 export interface TimerRecord {
+  /** Its id. */
   readonly id: string;
+  /** The instance it belongs to. */
   readonly instanceKey: string;
+  /** The sequence at which it was set. */
   readonly generation: number;
+  /** What it is for. */
   readonly kind: TimerKind;
+  /** Its name for people. */
   readonly name: string;
+  /** What it delivers. */
   readonly payload: Payload;
+  /** When it is due; ms since 1970 on the database's clock. */
   readonly dueAt: number;
   /** When it is tried next: later than due after a failure, or while a node has claimed it. */
   readonly tryAt: number;
+  /** How often it was tried. */
   readonly attempts: number;
+  /** Whether it is tried, or was given up. */
   readonly state: "pending" | "dead";
+  /** Why it failed last; null: it has not. */
   readonly problem: string | null;
 }
 
@@ -29,6 +40,10 @@ export interface TimerClaim {
   readonly leaseMs: number;
   /** Claimed this often without being settled, a timer is dead. */
   readonly mostAttempts: number;
+  /** The incarnation that claims them. */
+  readonly owner?: string;
+  /** Nodes that are gone: what they have claimed is free. */
+  readonly gone?: readonly string[];
 }
 
 export interface ClaimedTimers {

@@ -16,9 +16,13 @@ export interface Attendee {
   readonly onSkipped?: (runs: readonly SkippedRun[]) => void;
 }
 
+/** A run that its overflow policy did not let wait. */
 export interface SkippedRun {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** The policy. */
   readonly overflow: Overflow;
 }
 

@@ -2,6 +2,7 @@
 // which of the other parts have work to do. Each part is a separate call, so that none of them waits for another.
 
 import type { ModeState } from "../../../kernel/node-mode.js";
+import type { NodeVitals } from "./programs.js";
 
 /** A node that judges others. */
 export interface Witness {
@@ -17,6 +18,10 @@ export interface Witness {
 export interface HouseRound extends Witness {
   /** It renews nothing: the report says which of its runs have unread messages. */
   readonly alone?: boolean;
+  /** How its process fares; stored with the sign of life. Without it the last report stays. */
+  readonly vitals?: NodeVitals;
+  /** The groups of the timers that it fires. */
+  readonly timerGroups?: readonly number[];
 }
 
 export interface HouseReport {
@@ -32,6 +37,10 @@ export interface HouseReport {
   readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
   /** How many live nodes of its env claim from any of the groups that it claims from, itself included. */
   readonly peers: number;
+  /** Of its `timerGroups` those that no live node with a lower incarnation claims from: it is the first to look for their timers. */
+  readonly first: readonly number[];
+  /** Nodes of its env that are gone and gave a sign of life in the last minute. */
+  readonly gone: readonly string[];
   /** Held runs are due: `runs.admit`. */
   readonly held: boolean;
   /** The mode that this node is to be in; null while it is not registered. */

@@ -3,28 +3,39 @@
 import type { ModeChange, ModeState, NodeMode } from "../../../kernel/node-mode.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Reclaimed } from "../run/runs.js";
+import type { NodeVitals, ProgramFacts, ProgramRecord } from "./programs.js";
 
 /** Part of a node with slots of its own, and the queues it works on. */
 export interface NodeExecutor {
+  /** The name of the executor. */
   readonly name: string;
+  /** How many runs it works on at once. */
   readonly slots: number;
+  /** The queues it works on. */
   readonly queues: readonly string[];
 }
 
+/** What a node says about itself when it starts. */
 export interface NodeRegistration {
   /** Fresh at every start. */
   readonly incarnation: string;
+  /** Who it is, across restarts. */
   readonly identity: string;
+  /** Its name for people. */
   readonly name: string;
+  /** Its environment. */
   readonly env: string;
+  /** Its stack; null: none. */
   readonly stack: string | null;
+  /** The name of its code; null: it did not say. */
   readonly build: string | null;
   /** The groups of its programs, by their numbers. */
   readonly serves?: readonly number[];
+  /** Its executors, with slots and queues. */
   readonly executors?: readonly NodeExecutor[];
   /** The only node of its env and stack: it renews nothing, and is registered only while no other live node is there. */
   readonly alone?: boolean;
-  /** The mode it starts in, unless another was stored for its identity. Default: full. */
+  /** The mode it starts in, unless another was stored for its identity. @default full */
   readonly mode?: NodeMode;
   /** How often it gives a sign of life. */
   readonly heartbeatMs?: number;
@@ -34,31 +45,19 @@ export interface NodeRegistration {
   readonly presenceGraceMs?: number;
   /** False: claims of the dead nodes that it replaces are not reclaimed; their leases end now, and a caller decides on each. */
   readonly reclaims?: boolean;
+  /** What its programs look like. The last report on a program of the env is kept. */
+  readonly programs?: readonly ProgramFacts[];
 }
-
-/** Every heartbeat is a sign of life; a node that misses three counts as gone. */
-export const MISSED_HEARTBEATS = 3;
-/** For a node that did not state its heartbeat interval and how long its presence may be missing. */
-export const DEFAULT_HEARTBEAT_MS = 5_000;
-export const DEFAULT_GRACE_MS = 1_000;
-
-// A node is gone when its presence has been missing for its grace and it has given no sign of life for its silence; both by its
-// own registered settings, and only for a witness that has watched for as long.
-/** The silence of a node: its grace, or this number of its heartbeats where that is longer. */
-export const SILENT_HEARTBEATS = 2;
-/** How much longer both are after a restart of the server, when the witness's own connection broke, or many vanished at once. */
-export const TROUBLE_FACTOR = 3;
-export const MANY_LOST = 2;
-/** An expired lease counts only for a witness that has watched for this number of the holder's heartbeats. */
-export const WATCHED_HEARTBEATS = 3.5;
-/** For a holder that is not registered, or did not state its heartbeat interval. */
-export const DEFAULT_WATCH_MS = 1_000;
 
 /** Another node that a registration conflicts with. */
 export interface Rival {
+  /** Its incarnation. */
   readonly incarnation: string;
+  /** Its identity. */
   readonly identity: string;
+  /** Its name for people. */
   readonly name: string;
+  /** Whether it asked to be alone. */
   readonly alone: boolean;
 }
 
@@ -70,29 +69,49 @@ export type RegisterAnswer =
   /** This incarnation has stopped, or was replaced by one that found it dead. */
   | { readonly outcome: "stopped" };
 
+/** A node as the database knows it: who it is, whether it lives, and what it does. */
 export interface NodeRecord
   extends Omit<
       NodeRegistration,
-      "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "reclaims" | "mode"
+      | "serves"
+      | "executors"
+      | "alone"
+      | "heartbeatMs"
+      | "leaseMs"
+      | "presenceGraceMs"
+      | "reclaims"
+      | "mode"
+      | "programs"
     >,
     ModeState {
+  /** The groups of its programs. */
   readonly serves: readonly RunGroup[];
+  /** Its executors, with slots and queues. */
   readonly executors: readonly NodeExecutor[];
+  /** Whether it asked to be the only node of its env and stack. */
   readonly alone: boolean;
   /** The groups of which it takes runs now, in its mode. */
   readonly claims: readonly RunGroup[];
   /** Those of them to which other limits or another recovery apply than its code declares: a newer node declares them. */
   readonly overruled: readonly RunGroup[];
+  /** How often it gives a sign of life; null: it did not say. */
   readonly heartbeatMs: number | null;
+  /** For how long it claims and renews; null: it did not say. */
   readonly leaseMs: number | null;
+  /** How long its presence may be missing; null: it did not say. */
   readonly presenceGraceMs: number | null;
+  /** When it started; ms since 1970 on the database's clock. */
   readonly startedAt: number;
+  /** Its last sign of life; ms since 1970 on the database's clock. */
   readonly seenAt: number;
+  /** When it stopped in order; null: it has not. */
   readonly stoppedAt: number | null;
   /** Not stopped, and a sign of life within three heartbeats on the store's clock. */
   readonly alive: boolean;
   /** Runs it holds now. */
   readonly holds: number;
+  /** Its last report on its process; null: it has made none. */
+  readonly vitals: NodeVitals | null;
 }
 
 export interface ModeChangeOptions {
@@ -120,4 +139,6 @@ export interface NodeStore {
   stop(incarnation: string): Promise<void>;
   /** Newest start first; stopped ones only when asked for. */
   list(filter: { readonly env: string; readonly stopped?: boolean }): Promise<readonly NodeRecord[]>;
+  /** The programs that nodes of the env have reported, by name. */
+  programs(env: string): Promise<readonly ProgramRecord[]>;
 }

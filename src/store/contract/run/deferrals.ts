@@ -6,23 +6,32 @@ import type { RunGroup } from "../../../kernel/run/new-run.js";
 export interface Deferral {
   /** The node that asked. */
   readonly by: string;
+  /** When it is cancelled unless a node takes it; ms since 1970. Null: never. */
   readonly expiresAt: number | null;
   /** The incarnation that took it first, and when. */
   readonly takenBy: string | null;
+  /** When a node took it; ms since 1970. Null: none did yet. */
   readonly takenAt: number | null;
 }
 
 /** A deferred run that no node took in time. */
 export interface ExpiredRun {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** Its stack; null: any. */
   readonly stack: string | null;
   /** The node that had asked for it. */
   readonly by: string;
 }
 
 /** The reason for the cancellation of a deferred run that no node took. */
-export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
+export const DEFERRED_EXPIRED = {
+  code: "DEFERRED_EXPIRED",
+  message:
+    "No node took it in time. Start a node in full mode that serves its program in its stack, and start it again.",
+} as const;
 
 export interface StackQuery {
   readonly env: string;

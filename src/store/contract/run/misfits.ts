@@ -1,5 +1,6 @@
 // Misfits: runs whose journal the code of some nodes does not fit.
 
+/** The builds whose code does not fit the run's journal. */
 export interface Misfit {
   /** Builds whose code was tried and does not fit; an incarnation where a build names more than one code. */
   readonly builds: readonly string[];

@@ -7,26 +7,45 @@ import type { JournalEntry } from "../journal/journal.js";
 import type { Deferral } from "./deferrals.js";
 import type { Misfit } from "./misfits.js";
 
+/** A run as it is stored. Times are ms since 1970 on the database's clock. */
 export interface RunRecord {
+  /** The id of the run; sorts by time. */
   readonly id: string;
+  /** Env, stack, queue, program and version pin. */
   readonly group: RunGroup;
+  /** Its state. */
   readonly state: RunState;
+  /** Lower runs first. */
   readonly priority: number;
+  /** When it may be claimed. */
   readonly availableAt: number;
+  /** When it wakes by itself; null: only by a message, or it is not parked. */
   readonly wakeAt: number | null;
+  /** How often it was claimed. */
   readonly epoch: number;
+  /** The incarnation that holds it; null: none does. */
   readonly owner: string | null;
+  /** When the claim expires; null: there is none. */
   readonly leaseUntil: number | null;
+  /** The sequence of its last journal entry. */
   readonly seq: number;
+  /** The sequence before its current generation. */
   readonly baseSeq: number;
+  /** 0 for a run as it was started; one higher each time it continues as new or is retried. */
   readonly generation: number;
+  /** The sequence of the last message it has taken. */
   readonly inboxSeq: number;
+  /** How often it failed since it was started or retried. */
   readonly failures: number;
+  /** Claims in a row whose holder died. */
   readonly crashes: number;
+  /** How many of them make it dead. */
   readonly crashLimit: number;
+  /** The run that started it; null: none did. */
   readonly parentId: string | null;
   /** How often it was reclaimed from an owner that died or hung, and from which incarnation last. */
   readonly recoveries: number;
+  /** The incarnation it was reclaimed from last; null: it never was. */
   readonly recoveredFrom: string | null;
   /** Not null: it was started by a node that leaves the work to other nodes. */
   readonly deferred: Deferral | null;
@@ -36,9 +55,11 @@ export interface RunRecord {
   readonly misfit: Misfit | null;
   /** Tasks that it waits for: its needs, or, once it has started some, its own. */
   readonly pending: number;
+  /** When it was started. */
   readonly createdAt: number;
   /** When it ended or was quarantined. */
   readonly endedAt: number | null;
+  /** When it was archived; null: it was not. */
   readonly archivedAt: number | null;
 }
 
@@ -71,6 +92,8 @@ export interface RunFilter {
   readonly keyPrefix?: string;
   /** With all of these attributes. */
   readonly attributes?: Attributes;
+  /** Started by a node that leaves the work to other nodes, whether one has taken it or not. */
+  readonly deferred?: true;
 }
 
 export interface RunPage {

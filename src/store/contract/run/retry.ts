@@ -1,7 +1,7 @@
 // Retry of ended runs by an operator: the call, and the answer for each run.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
-import { RETRYABLE_STATES, type RunState } from "../../../kernel/run/run-state.js";
+import { RETRYABLE_STATES, REWINDABLE_STATES, type RunState } from "../../../kernel/run/run-state.js";
 
 export interface RetryCall {
   /** Who asks; recorded in the journal. */
@@ -14,20 +14,22 @@ export interface RetryCall {
   readonly note?: Payload;
   /** Only these tasks of the runs, by the ids of their own runs, and what was skipped behind them. Then a completed run can be retried, too. */
   readonly tasks?: readonly string[];
+  /** With a note: also a run that is completed, cancelled or paused, unless it is a task. */
+  readonly rewinds?: boolean;
   /** With `tasks`: also all that needs them, and what needs that. */
   readonly after?: boolean;
 }
 
 export type RetryAnswer =
   | { readonly outcome: "retried" }
-  /** Only failed, dead and quarantined runs can be retried; with `tasks`, also completed ones that have one of them. */
+  /** Only failed, dead and quarantined runs can be retried; with `tasks`, also completed ones that have one of them; see `rewinds`. */
   | { readonly outcome: "not retryable"; readonly state: RunState }
   /** It is a task of this run, and is retried together with it: other tasks may wait for it. */
   | { readonly outcome: "task"; readonly of: string }
   | { readonly outcome: "unknown" };
 
-export function isRetryable(state: RunState): boolean {
-  return (RETRYABLE_STATES as readonly RunState[]).includes(state);
+export function isRetryable(state: RunState, rewinds = false): boolean {
+  return (rewinds ? REWINDABLE_STATES : (RETRYABLE_STATES as readonly RunState[])).includes(state);
 }
 
 export interface RunRetries {

@@ -9,6 +9,7 @@ import type { RunTasks } from "../task/tasks.js";
 import type { RunAttributes } from "./attributes.js";
 import type { RunDeferrals } from "./deferrals.js";
 import type { RunMisfits } from "./misfits.js";
+import type { RunOutputs } from "./outputs.js";
 import type { RunRecords } from "./records.js";
 import type { RunRetention } from "./retention.js";
 import type { RunRetries } from "./retry.js";
@@ -36,6 +37,7 @@ export interface RunStore
     RunTasks,
     RunDeferrals,
     RunAttributes,
+    RunOutputs,
     RunRecords,
     RunRetention,
     RunLimits,

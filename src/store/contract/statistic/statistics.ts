@@ -46,7 +46,7 @@ export interface FiguresRequest {
   readonly to: number;
   /** Steps of the answer. Figures that were joined into coarser steps are in the first step of theirs. */
   readonly stepMs: StepMs;
-  /** Default: all. */
+  /** Only of this program. @default all */
   readonly program?: string;
   readonly queue?: string;
 }

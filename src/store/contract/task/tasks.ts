@@ -1,8 +1,10 @@
 // The tasks of a run, all of them at once.
 
-/** `replayed`: rows whose count of open needs was wrong and is right now. `skipped`: rows that were as they should be. */
+/** What `reconcile` found. */
 export interface Reconciled {
+  /** Rows whose count of open needs was wrong and is right now. */
   readonly replayed: number;
+  /** Rows that were as they should be. */
   readonly skipped: number;
 }
 

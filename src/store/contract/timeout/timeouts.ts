@@ -6,10 +6,13 @@
 
 import type { Transaction } from "../transaction.js";
 
+/** Identifies the timeout of an instance. */
 export interface TimeoutKey {
+  /** Its environment. */
   readonly env: string;
   /** The kind of instance. Scopes do not see each other's timeouts. */
   readonly scope: string;
+  /** The instance it belongs to. */
   readonly instance: string;
 }
 
@@ -24,16 +27,23 @@ export interface NewTimeout extends TimeoutKey {
   readonly keep: boolean;
 }
 
+/** A timeout as it is stored. Times are ms since 1970. */
 export interface TimeoutRecord extends TimeoutKey {
+  /** A new one with every `schedule`. */
   readonly generation: string;
+  /** The state that is timed. */
   readonly state: string;
+  /** The instance's sequence when it entered that state. */
   readonly sequence: number;
+  /** When it is due. */
   readonly deadline: number;
+  /** When it was scheduled. */
   readonly createdAt: number;
   /** Claims so far, including the current one and without those that were released untried. */
   readonly attempts: number;
   /** The node that claimed it last, and until when; null if it was never claimed or was released. */
   readonly claimedBy: string | null;
+  /** When its claim expires; null: it is not claimed. */
   readonly claimedUntil: number | null;
   /** Given up after too many failures: not tried until it is retried or scheduled again. */
   readonly dead: boolean;

@@ -9,7 +9,7 @@ export type DeadState = (typeof DEAD_STATES)[number];
 export interface DeadLetterRequest extends ViewRequest {
   readonly program?: string;
   readonly queue?: string;
-  /** Default: all of them. */
+  /** Only runs in one of these states. @default all of them */
   readonly states?: readonly DeadState[];
 }
 

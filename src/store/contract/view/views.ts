@@ -13,9 +13,9 @@ export type { Counted, ViewPage, ViewRequest };
 
 export interface OutlineRequest {
   readonly runId: string;
-  /** Entries after this one. Default: those of the current generation. */
+  /** Entries after this one. @default those of the current generation */
   readonly after?: number;
-  /** Entries before this one. Default: up to the last. */
+  /** Entries before this one. @default up to the last */
   readonly before?: number;
   readonly limit: number;
   /** The last entries of the range instead of the first. */
@@ -33,6 +33,8 @@ export interface Outline {
   readonly state: RunState;
   readonly seq: number;
   readonly baseSeq: number;
+  /** The key that the run holds; null: none. */
+  readonly key: string | null;
   readonly entries: readonly OutlineEntry[];
 }
 
@@ -76,12 +78,19 @@ export interface TimerView extends Omit<TimerRecord, "payload"> {
 
 /** A run that ended or was quarantined. */
 export interface EndedRun {
+  /** The id of the run. */
   readonly runId: string;
+  /** The name of its program. */
   readonly program: string;
+  /** Its queue. */
   readonly queue: string;
+  /** Its stack; null: any. */
   readonly stack: string | null;
+  /** The run that started it; null: none did. */
   readonly parentId: string | null;
+  /** How it ended, or that it is quarantined. */
   readonly state: EndedState | "quarantined";
+  /** When; ms since 1970 on the database's clock. */
   readonly at: number;
   /** Its place in the order of ends: the `after` of what follows. */
   readonly place: string;

@@ -19,7 +19,7 @@ export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => b
 }
 
 export function subscribe(tables: Tables, declaration: Declaration): number {
-  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], leaving = false, starting } = declaration;
   for (const one of subscriptions) {
     const at = joinKey(env, one.id);
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
@@ -27,13 +27,13 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
   }
   if (starting) drop(tables, declaration);
   const node = tables.nodes.get(incarnation);
-  if (node) node.declares = true;
+  if (node) node.declares = !leaving;
   for (const id of withdrawn) {
     const at = joinKey(env, id);
     const by = tables.subscribers.get(at);
     if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
-  return retire(tables, env, incarnation);
+  return retire(tables, env, { asking: incarnation, leaving });
 }
 
 /** Removes what the node declared before and no longer declares. */
@@ -47,13 +47,15 @@ function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration):
 
 /**
  * Removed if no node declares it, although a live node has its program and has sent its declarations. The asking node
- * counts as live, whatever its heartbeat says.
+ * counts as live, whatever its heartbeat says, unless it is leaving.
  */
-function retire(tables: Tables, env: string, asking: string): number {
+function retire(tables: Tables, env: string, { asking, leaving }: { asking: string; leaving: boolean }): number {
   const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
   const known = [...tables.nodes.values()].filter(
     (node) =>
-      node.env === env && node.stoppedAtUs === null && (node.incarnation === asking || node.seenAtUs >= sinceUs),
+      node.env === env &&
+      node.stoppedAtUs === null &&
+      (node.incarnation === asking ? !leaving : node.seenAtUs >= sinceUs),
   );
   const alive = known.filter((node) => node.incarnation === asking || isAlive(tables, node));
   const incarnations = new Set(known.map((node) => node.incarnation));

@@ -94,7 +94,7 @@ export function writeChange(
 }
 
 function pending(payload: TimerRow["payload"], atUs: number) {
-  const rest = { claimedUntilUs: null, attempts: 0, state: "pending" as const, problem: null };
+  const rest = { claimedUntilUs: null, claimedBy: null, attempts: 0, state: "pending" as const, problem: null };
   return { payload: copyPayload(payload), dueAtUs: atUs, tryAtUs: atUs, ...rest };
 }
 

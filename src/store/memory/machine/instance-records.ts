@@ -19,7 +19,7 @@ export function byDeadline(a: TimerRow, b: TimerRow): number {
 }
 
 export function timerRecord(timer: TimerRow): TimerRecord {
-  const record = omit(shown(timer), "groupId", "claimedUntil");
+  const record = omit(shown(timer), "groupId", "claimedUntil", "claimedBy");
   return { ...record, payload: copyPayload(timer.payload), tryAt: toMs(lookAtUs(timer)) };
 }
 

@@ -7,18 +7,19 @@ import type { Tables } from "../table/tables.js";
 import { byDeadline, loadedInstance, lookAtUs, timerRecord } from "./instance-records.js";
 
 export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
-  const { groups, limit, leaseMs, mostAttempts } = claim;
+  const { groups, limit, leaseMs, mostAttempts, owner = null, gone = [] } = claim;
   const nowUs = tables.nowUs();
   const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
   const pending = [...tables.timers.values()].filter(({ groupId, state }) => state === "pending" && ids.has(groupId));
-  const due = pending.filter((row) => lookAtUs(row) <= nowUs);
+  const isFree = (row: TimerRow) => lookAtUs(row) <= nowUs || (row.claimedBy !== null && gone.includes(row.claimedBy));
+  const due = pending.filter((row) => row.tryAtUs <= nowUs && isFree(row));
   const taken = [...ids]
     .flatMap((id) => firstOf(due, id, limit))
     .sort(byDeadline)
     .map((row): TimerRow => {
       const dies = row.attempts >= mostAttempts;
       const problem = dies ? (row.problem ?? "The node that claimed this timer died before firing it.") : row.problem;
-      const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), problem };
+      const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), claimedBy: owner, problem };
       return { ...row, ...next, state: dies ? "dead" : "pending" };
     });
   for (const row of taken) tables.timers.set(row.id, row);

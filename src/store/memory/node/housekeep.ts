@@ -7,8 +7,10 @@ import { type ExpiredRow, orphansOf, reclaimRows } from "../claim/reclaim-expire
 import { unreadMessages } from "../inbox/deliver-message.js";
 import { overdueDeferred } from "../run/deferred-runs.js";
 import { misfitsDue } from "../run/misfits.js";
+import { toUs } from "../table/micros.js";
+import { compareText } from "../table/names.js";
 import { runsInState, type Tables } from "../table/tables.js";
-import { beat, modeOf, peersOf } from "./nodes.js";
+import { beat, firstOf, modeOf, peersOf } from "./nodes.js";
 import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
 import type { Wakes } from "./wakes.js";
 
@@ -25,7 +27,7 @@ export function memoryHouse(tables: Tables, wakes: Wakes): Pick<Store, "housekee
 
 function housekeep(tables: Tables, round: HouseRound): HouseReport {
   const { incarnation, env, alone } = round;
-  const registered = beat(tables, incarnation);
+  const registered = beat(tables, incarnation, round.vitals);
   noteMissing(tables, env);
   const me = tables.nodes.get(incarnation);
   const nowUs = tables.nowUs();
@@ -40,6 +42,10 @@ function housekeep(tables: Tables, round: HouseRound): HouseReport {
     due: wakesUs.some((atUs) => atUs <= nowUs) || parked.some(({ id }) => unreadMessages(tables, id).length > 0),
     called: alone ? unreadOf(tables, incarnation) : [],
     peers: peersOf(tables, incarnation),
+    first: firstOf(tables, round),
+    gone: [...goneNodes(tables, round)]
+      .filter((one) => (tables.nodes.get(one)?.seenAtUs ?? 0) > nowUs - toUs(60_000))
+      .sort(compareText),
     held: inLine.some((atUs) => atUs <= nowUs),
     mode: modeOf(tables, incarnation),
     overdue: overdueDeferred(tables, nowUs).length > 0,

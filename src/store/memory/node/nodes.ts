@@ -3,6 +3,7 @@
 import { changeMode, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
 import { omit } from "../../../kernel/omit.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
+import type { HouseRound } from "../../contract/node/house.js";
 import type {
   ModeChangeOptions,
   NodeRecord,
@@ -11,6 +12,7 @@ import type {
   RegisterAnswer,
   Rival,
 } from "../../contract/node/nodes.js";
+import type { NodeVitals } from "../../contract/node/programs.js";
 import { endClaimsOf, reclaimFrom } from "../claim/reclaim-expired.js";
 import { copyGroup, declaredText } from "../run/group-table.js";
 import { shown } from "../table/micros.js";
@@ -38,13 +40,19 @@ export function memoryNodes(tables: Tables, wakes: Wakes): NodeStore {
       if (row) row.stoppedAtUs ??= tables.nowUs();
     },
     list: async (filter) => listNodes(tables, filter),
+    programs: async (env) =>
+      [...tables.programs.values()]
+        .filter((row) => row.env === env)
+        .sort((a, b) => compareText(a.name, b.name))
+        .map((row) => omit(shown(row), "env")),
   };
 }
 
-export function beat(tables: Tables, incarnation: string): boolean {
+export function beat(tables: Tables, incarnation: string, vitals?: NodeVitals): boolean {
   const row = tables.nodes.get(incarnation);
   if (!row || row.stoppedAtUs !== null) return false;
   row.seenAtUs = tables.nowUs();
+  if (vitals) row.vitals = structuredClone(vitals);
   return true;
 }
 
@@ -68,6 +76,16 @@ function changeNode(
     tables.keptModes.set(joinKey(env, identity), { env, identity, mode, overrides, atUs: tables.nowUs(), by });
   }
   return structuredClone(modes);
+}
+
+function describe(tables: Tables, { env, programs = [] }: NodeRegistration): void {
+  for (const { name, kind, shape, inputSchema } of new Map(programs.map((one) => [one.name, one])).values()) {
+    const told = { env, name, kind, shape: shape ?? null, inputSchema: inputSchema ?? null };
+    const known = tables.programs.get(joinKey(env, name));
+    const isKnown =
+      known && Object.entries(told).every(([field, value]) => known[field as keyof typeof told] === value);
+    if (!isKnown) tables.programs.set(joinKey(env, name), { ...told, atUs: tables.nowUs() });
+  }
 }
 
 function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
@@ -103,6 +121,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
       modes,
       ...times,
+      vitals: null,
       declared: new Map(),
       declares: false,
     });
@@ -119,6 +138,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   );
   for (const row of dead) if (alone || row.alone) row.stoppedAtUs ??= nowUs;
   noteMissing(tables, env, incarnation);
+  describe(tables, node);
   const owners = new Set(dead.map((row) => row.incarnation));
   if (!reclaims) endClaimsOf(tables, owners);
   const reclaimed = reclaims ? reclaimFrom(tables, owners, incarnation) : [];
@@ -153,11 +173,20 @@ export function peersOf(tables: Tables, incarnation: string): number {
   return [...tables.nodes.values()].filter(isPeer).length;
 }
 
+/** Of these groups, those that no live node with a lower incarnation claims from. */
+export function firstOf(tables: Tables, { incarnation, env, timerGroups = [] }: HouseRound): number[] {
+  const lower = [...tables.nodes.values()].filter(
+    (row) => row.env === env && compareText(row.incarnation, incarnation) < 0 && isLive(tables, row),
+  );
+  return timerGroups.filter((id) => !lower.some(({ claims }) => claims.includes(id))).sort((a, b) => a - b);
+}
+
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
   return {
     ...omit(shown(row), "modes", "attends", "absentSince", "declared", "declares"),
     ...structuredClone(row.modes),
     executors: structuredClone(row.executors),
+    vitals: structuredClone(row.vitals),
     serves: groupsIn(tables, row.serves),
     claims: groupsIn(tables, row.claims),
     overruled: groupsIn(tables, overruledOf(tables, row)),

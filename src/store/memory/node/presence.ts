@@ -10,7 +10,7 @@ import {
   SILENT_HEARTBEATS,
   TROUBLE_FACTOR,
   WATCHED_HEARTBEATS,
-} from "../../contract/node/nodes.js";
+} from "../../contract/node/presence.js";
 import { toUs } from "../table/micros.js";
 import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";

@@ -4,6 +4,7 @@
 import { omit } from "../../../kernel/omit.js";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
+import { OUTPUT_SCOPE } from "../../contract/run/outputs.js";
 import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { isAlive } from "../node/nodes.js";
@@ -53,7 +54,7 @@ export function expireDeferred(tables: Tables, options: { readonly env: string; 
     if (!row || row.state === "running" || isEnded(row.state)) continue;
     if (row.counts) continue;
     ended.push(endRun(tables, row, "cancelled", nowUs));
-    const payload = jsonPayload({ code: DEFERRED_EXPIRED });
+    const payload = jsonPayload(DEFERRED_EXPIRED);
     appendEntry(tables, row, { kind: "cancelled", name: "", key: null, payload }, nowUs);
   }
   settleEnds(tables, ended, nowUs);
@@ -88,7 +89,7 @@ function nameOf({ stack, queue, program, version }: RunGroup): string {
 
 export function keyOf(tables: Tables, runId: string): { scope: string; key: string } | null {
   const found = [...tables.keys.values()]
-    .filter((row) => row.runId === runId)
+    .filter((row) => row.runId === runId && row.scope !== OUTPUT_SCOPE)
     .sort((a, b) => compareText(a.scope, b.scope) || compareText(a.key, b.key));
   return found[0] ? { scope: found[0].scope, key: found[0].key } : null;
 }

@@ -54,6 +54,7 @@ export function matches(tables: Tables, row: RunRow, filter: RunFilter): boolean
     ((to ?? null) === null || row.id < lowestId(to!)) &&
     ((owner ?? null) === null || row.owner === owner) &&
     ((parent ?? null) === null || startedBy(tables, row, parent!)) &&
+    (filter.deferred === undefined || tables.deferred.has(row.id)) &&
     hasKey(tables, row, filter.keyPrefix) &&
     hasAttributes(tables, row, filter.attributes)
   );

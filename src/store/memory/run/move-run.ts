@@ -20,8 +20,7 @@ export class IllegalMove extends HoldfastError {
  */
 export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOff = false } = {}): void {
   const to = followLimits(tables, row, answerPause(row, wanted), backsOff);
-  const withDag = row.counts || (row.state === "completed" && row.pending > 0);
-  const legal = mayMove(row.state, to) && (!REOPENED_WITH_DAG.includes(row.state) || withDag);
+  const legal = mayMove(row.state, to) && (!REOPENED_WITH_DAG.includes(row.state) || row.counts);
   if (to !== row.state && !legal) throw new IllegalMove(row.id, row.state, to);
   tables.byState.get(row.state)?.delete(row);
   if (row.state === "quarantined") row.endedAtUs = null;

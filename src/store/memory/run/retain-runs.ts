@@ -2,6 +2,7 @@
 
 import { ENDED_STATES, type EndedState, isEnded } from "../../../kernel/run/run-state.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
+import { OUTPUT_SCOPE } from "../../contract/run/outputs.js";
 import type { EndedRuns, RunRetention } from "../../contract/run/retention.js";
 import { toUs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
@@ -45,8 +46,9 @@ export function removeRuns(tables: Tables, rows: readonly RunRow[]): void {
   }
   const gone = new Set(rows.map((row) => row.id));
   const nowUs = tables.nowUs();
-  for (const [at, { runId, lifetime, untilUs }] of tables.keys) {
-    if (gone.has(runId) && !(lifetime === "timed" && untilUs! > nowUs)) tables.keys.delete(at);
+  for (const [at, { runId, scope, lifetime, untilUs }] of tables.keys) {
+    if (gone.has(runId) && scope !== OUTPUT_SCOPE && !(lifetime === "timed" && untilUs! > nowUs))
+      tables.keys.delete(at);
   }
 }
 

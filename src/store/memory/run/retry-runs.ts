@@ -31,9 +31,9 @@ export function retryRuns(tables: Tables, runIds: readonly string[], options: Re
   });
 }
 
-/** A completed run is opened when tasks of it were. */
-function mayOpen({ state, pending }: RunRow, { tasks }: RetryCall): boolean {
-  return isRetryable(state) || (state === "completed" && tasks !== undefined && pending > 0);
+/** A completed run is opened when tasks of it were, or to be rewound. */
+function mayOpen({ state, pending }: RunRow, { tasks, rewinds }: RetryCall): boolean {
+  return isRetryable(state, rewinds) || (state === "completed" && tasks !== undefined && pending > 0);
 }
 
 /** Those that will be retried. */

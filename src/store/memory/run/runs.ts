@@ -9,6 +9,7 @@ import { reclaimExpired } from "../claim/reclaim-expired.js";
 import { findOrphans, recoverRuns } from "../claim/recover-runs.js";
 import { wakeParked } from "../inbox/wake-parked.js";
 import { glance } from "../journal/read-journal.js";
+import { takeOutput } from "../key/output-keys.js";
 import { declarePrograms } from "../limit/declare-programs.js";
 import type { Wakes } from "../node/wakes.js";
 import { compareText, joinKey } from "../table/names.js";
@@ -72,6 +73,7 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
       return runId !== undefined && tables.runs.has(runId) ? runId : null;
     },
     keyOf: async (runId) => keyOf(tables, runId),
+    takeOutput: async (call, { tx } = {}) => takeOutput(tablesSeenBy(tables, tx), call, tables.nowUs()),
     setAttributes: async (change, { tx } = {}) => setAttributes(tablesSeenBy(tables, tx), change),
     ...stopOperations(tables, wakes),
     reconcile: async (scope) => wakes.after(reconcileTasks(tables, scope)),

@@ -13,6 +13,7 @@ import type { Message } from "../../contract/inbox/inbox.js";
 import type { JournalEntry } from "../../contract/journal/journal.js";
 import type { LoadedInstance, NewInstanceEvent, TimerRecord } from "../../contract/machine/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../../contract/node/nodes.js";
+import type { NodeVitals, ProgramFacts } from "../../contract/node/programs.js";
 import type { QueueFigures, RunFigures, StepMs } from "../../contract/statistic/statistics.js";
 import type { TimeoutRecord } from "../../contract/timeout/timeouts.js";
 import type { Stored } from "./micros.js";
@@ -133,6 +134,15 @@ export interface KeyRow {
   readonly untilUs: number | null;
 }
 
+export interface KeptRow {
+  readonly env: string;
+  readonly space: string;
+  readonly key: string;
+  readonly value: Payload;
+  readonly atUs: number;
+  readonly untilUs: number | null;
+}
+
 export interface LeaseRow {
   readonly env: string;
   readonly key: string;
@@ -151,7 +161,7 @@ export interface LeaseRow {
 }
 
 export interface NodeRow
-  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "reclaims" | "mode"> {
+  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "reclaims" | "mode" | "programs"> {
   readonly serves: readonly number[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;
@@ -170,6 +180,12 @@ export interface NodeRow
   declared: ReadonlyMap<number, string>;
   /** Whether it has declared which events start its programs. */
   declares: boolean;
+  vitals: NodeVitals | null;
+}
+
+export interface ProgramRow extends ProgramFacts {
+  readonly env: string;
+  readonly atUs: number;
 }
 
 /** Which run may probe while a circuit breaker is half-open. */
@@ -240,6 +256,7 @@ export interface InstanceEventRow extends NewInstanceEvent {
 export interface TimerRow extends Stored<TimerRecord, "dueAt" | "tryAt"> {
   readonly groupId: number;
   readonly claimedUntilUs: number | null;
+  readonly claimedBy: string | null;
 }
 
 /** Never changed. */

@@ -17,6 +17,7 @@ import type {
   InstanceRow,
   JournalRow,
   KeptModeRow,
+  KeptRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -25,6 +26,7 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  ProgramRow,
   QueueFigureRow,
   RunFigureRow,
   RunRow,
@@ -93,6 +95,8 @@ export function newTables(world: World) {
     probes: new Map<string, ProbeRow>(),
     /** By env and identity. */
     keptModes: new Map<string, KeptModeRow>(),
+    /** By env and name. Replaced, not changed. */
+    programs: new Map<string, ProgramRow>(),
     /** By run. */
     deferred: new Map<string, DeferredRow>(),
     /** By run. Replaced, not changed. */
@@ -107,6 +111,8 @@ export function newTables(world: World) {
 
 function tablesApartFromRuns() {
   return {
+    /** By env, space and key. Rows are replaced. */
+    kept: new Map<string, KeptRow>(),
     /** By env, scope and instance. */
     timeouts: new Map<string, TimeoutRow>(),
     instances: new Map<string, InstanceRow>(),

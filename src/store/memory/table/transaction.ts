@@ -37,6 +37,7 @@ function layersOver(base: Tables) {
     probes: new LayeredMap(base.probes),
     deferred: new LayeredMap(base.deferred),
     attributes: new LayeredMap(base.attributes),
+    kept: new LayeredMap(base.kept),
     timeouts: new LayeredMap(base.timeouts),
     instances: new LayeredMap(base.instances),
     instanceEvents: new LayeredMap(base.instanceEvents),
@@ -99,6 +100,7 @@ class MemoryTransaction implements Transaction {
     const base = this.#base;
     const { keys, probes, timeouts, instances, instanceEvents, timers, runs, journal, deferred, limits } = this.#layers;
     this.#layers.attributes.mergeInto(base.attributes);
+    this.#layers.kept.mergeInto(base.kept);
     keys.mergeInto(base.keys);
     probes.mergeInto(base.probes);
     timeouts.mergeInto(base.timeouts);
@@ -123,6 +125,7 @@ class MemoryTransaction implements Transaction {
 
 type OpenTransaction = Transaction & { commit(): void; rollback(): void };
 
+/** Opens a transaction on a memory store, to test code that starts runs in a transaction of its own. */
 export function memoryTransaction(store: Store): OpenTransaction {
   return transactionOver(tablesOf(store));
 }

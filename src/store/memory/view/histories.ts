@@ -5,6 +5,7 @@ import { isEnded } from "../../../kernel/run/run-state.js";
 import type { Outline, OutlineRequest, Question, Takeover } from "../../contract/view/views.js";
 import { holderOf } from "../claim/claims.js";
 import { journalEntry } from "../journal/read-journal.js";
+import { keyOf } from "../run/deferred-runs.js";
 import { toMs } from "../table/micros.js";
 import { compareText } from "../table/names.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
@@ -25,7 +26,7 @@ export function outline(tables: Tables, request: OutlineRequest): Outline | null
       const bytes = row.payload && Buffer.byteLength(row.payload.data);
       return { ...omit(journalEntry(row), "payload"), bytes, codec: row.payload?.codec ?? null };
     });
-  return { state: run.state, seq: run.seq, baseSeq: run.baseSeq, entries };
+  return { state: run.state, seq: run.seq, baseSeq: run.baseSeq, key: keyOf(tables, runId)?.key ?? null, entries };
 }
 
 export function questions(tables: Tables, env: string): Placed<Question>[] {

@@ -51,6 +51,7 @@ export const FENCES_AND_MORE = rowset<FencedCommit>()({
   /** The holder's build, when its code does not fit the journal. */
   build: text(({ commit }) => buildOfMisfit(commit.effects.at(-1)!)),
   new_tasks: int(({ commit }) => commit.effects.filter((effect) => effect.kind === "enqueue" && effect.task).length),
+  asks: bool(({ commit }) => commit.effects.some(isQuestion)),
   for_tasks: bool(({ commit }) => commit.effects.some((effect) => effect.kind === "park" && effect.forTasks)),
 });
 
@@ -66,6 +67,9 @@ interface PlacedEntry {
   readonly i: number;
   readonly entry: EffectEntry;
 }
+
+/** The run joins those that may wait for an approval. */
+export const isQuestion = (effect: Effect) => effect.kind === "append" && effect.entry.kind === "approval.begun";
 
 /** One row per journal entry; the entry of a taken message is written by the statement itself, from the inbox. */
 export const ENTRIES = rowset<PlacedEntry>()({

@@ -29,7 +29,7 @@ import { endNotices } from "../run/end-notices.js";
 import type { Groups } from "../run/groups.js";
 import { withMisfits } from "../run/misfit-sql.js";
 import { countDown, isWaiter, TURN, takeTurn } from "../task/count-down.js";
-import { commitAndMoreColumns, commitColumns, ENTRIES, FENCES } from "./commit-columns.js";
+import { commitAndMoreColumns, commitColumns, ENTRIES, FENCES, isQuestion } from "./commit-columns.js";
 import { allParameters, others, unfit } from "./commit-others-sql.js";
 import { whyRefused } from "./refused-commits.js";
 
@@ -69,7 +69,7 @@ with t as materialized (select ${now} as now
 )${more ? `, f as materialized (${withMisfits(d)})` : ""}, ok as (
   update ${s}.runs r
   set seq = f.seq + f.n,
-      ${more ? `pending = ${pending}, misfits = coalesce(f.tried, r.misfits),` : ""}
+      ${more ? `pending = ${pending}, misfits = coalesce(f.tried, r.misfits), asks = r.asks or f.asks,` : ""}
       ${counting ? "counts = r.counts and not f.ends," : ""}
       state = case when f.to_state is null then r.state when ${wakesAtOnce} then 'waiting'
                    ${more ? `when ${shut} then 'quarantined'` : ""} else f.to_state end,
@@ -101,7 +101,10 @@ with t as materialized (select ${now} as now
 ), ${endNotices(d)}${counting ? `, ${countDown(d)}` : ""}`;
 }
 
-/** `more`: a commit takes messages, starts children, continues as a new generation or waits for tasks. `counting`: a task ends. */
+/**
+ * `more`: a commit takes messages, starts children, asks for an approval, continues as a new generation or waits for tasks.
+ * `counting`: a task ends.
+ */
 interface Variant {
   readonly more: boolean;
   readonly counting: boolean;
@@ -203,7 +206,7 @@ async function sendOnce(
   commits: readonly Commit[],
   counting: boolean,
 ): Promise<readonly CommitAnswer[]> {
-  const more = commits.some((c) => c.effects.some(writesElsewhere));
+  const more = commits.some((c) => c.effects.some((effect) => writesElsewhere(effect) || isQuestion(effect)));
   const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
   const behind = more || counting ? wakeBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });

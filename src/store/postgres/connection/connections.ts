@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   /** At most this many transactions of the user's steps at a time. */
   readonly transactions: number;
   readonly queryTimeoutMs: number;
-  /** Where it reports that the database does not answer the first call. Default: nowhere. */
+  /** Where it reports that the database does not answer the first call. @default nowhere */
   readonly logger?: Pick<Logger, "warn"> | null;
 }
 

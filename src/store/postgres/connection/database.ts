@@ -10,6 +10,7 @@ import { auditedCall } from "../../audited-call.js";
 import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { auditedStatement, auditValues, isWriting } from "../audit/audited-statement.js";
+import { OUR_TYPES } from "./column-types.js";
 import {
   AS_THE_SERVER_LIKES,
   type ConnectionOptions,
@@ -27,7 +28,7 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly dialect: Dialect;
   /** How long a failing call is repeated before it fails. */
   readonly retryForMs: number;
-  /** Other processes are woken by NOTIFY. Default false. */
+  /** Other processes are woken by NOTIFY. @default false */
   readonly notify?: boolean;
   readonly onSkipped?: (db: Database, runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void>;
 }
@@ -168,7 +169,7 @@ export class Database {
     const text = this.#text(of);
     const name = `${this.#prefix}${of.name}`;
     if (this.pipelined) return queryPrepared<Row>(client, { name, text, values, timeoutMs });
-    const query = { ...(this.pooled ? {} : { name }), text, values, query_timeout: timeoutMs };
+    const query = { ...(this.pooled ? {} : { name }), text, values, query_timeout: timeoutMs, types: OUR_TYPES };
     return (await client.query(query)).rows as Row[];
   }
 
@@ -189,7 +190,8 @@ export class Database {
 
   async #runFor<Row>(settings: string, name: string, { text, values }: QueryText): Promise<Row[]> {
     // The name as a comment: such a text has no other when it is found in the server's statistics.
-    const query = { text: `/* ${name} */ ${text}`, values: [...values], query_timeout: this.#options.queryTimeoutMs };
+    const limit = { query_timeout: this.#options.queryTimeoutMs };
+    const query = { text: `/* ${name} */ ${text}`, values: [...values], ...limit, types: OUR_TYPES };
     return this.repeat(name, this.#options.retryForMs, () =>
       this.#connections.use("main", async (client) => {
         if (!this.pipelined) return (await client.query(query)).rows as Row[];
@@ -198,6 +200,11 @@ export class Database {
         return (await Promise.all(sent))[1]!.rows as Row[];
       }),
     );
+  }
+
+  /** Several statements on one connection, each by itself. Not repeated. */
+  session<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#connections.use("main", work);
   }
 
   /** Several statements in one transaction, on one connection. Not repeated. */

@@ -126,6 +126,7 @@ export class DataRefused extends HoldfastError {
   }
 }
 
+/** The schema is not there, or older than this package needs. Run `npx holdfast migrate`. */
 export class SchemaMissing extends HoldfastError {
   readonly code = "SCHEMA_MISSING";
 

@@ -3,6 +3,7 @@
 // of 0.92).
 
 import pg from "pg";
+import { readerOf } from "./column-types.js";
 
 export interface Prepared {
   readonly name: string;
@@ -125,12 +126,6 @@ class PreparedQuery<Row> extends pg.Query {
   handleError(error: Error): void {
     this.callback(error);
   }
-}
-
-/** Texts and 64-bit numbers stay as they are. */
-function readerOf(type: number): Column["read"] {
-  const { TEXT, INT8, UUID } = pg.types.builtins;
-  return type === TEXT || type === INT8 || type === UUID ? (text) => text : pg.types.getTypeParser(type, "text");
 }
 
 function knownOn(wire: Wire): Map<string, Columns> {

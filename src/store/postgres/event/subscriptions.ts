@@ -7,7 +7,7 @@ import {
   type Matched,
   type Subscription,
 } from "../../contract/event/events.js";
-import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/presence.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -92,19 +92,21 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
  * No node declares it, and a live node has its program and has made its declaration: its code was changed. (Without the last
  * condition, a node that stopped while another was about to declare removed what both declare.) A subscriber whose node is gone
  * is removed; if that node returns, it declares its subscriptions again. The calling node counts as live, whatever its heartbeat
- * shows: with heartbeats every 20 ms, a node that had just started counted its own subscription as a dead node's.
+ * shows: with heartbeats every 20 ms, a node that had just started counted its own subscription as a dead node's. One that is
+ * leaving ($3) does not count, although a failover may have lost that it is stopping.
  */
 const retireSubscriptions = statement(
   "retire_subscriptions",
   "Removes subscriptions that no node declares any more.",
   ({ schema: s, now }) => `
 with marked as (
-  update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
+  update ${s}.nodes n set declares = not $3::bool where n.incarnation = $2::uuid and n.declares = $3::bool
 ), known as materialized (
   select n.incarnation, n.serves, n.declares or n.incarnation = $2::uuid as declares,
     n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${DEFAULT_HEARTBEAT_MS})`)} as alive
   from ${s}.nodes n
-  where n.env = $1 and n.stopped_at is null and (n.incarnation = $2::uuid or ${heardWithin(now, String(FORGOTTEN_AFTER_MS))})
+  where n.env = $1 and n.stopped_at is null
+    and case when n.incarnation = $2::uuid then not $3::bool else ${heardWithin(now, String(FORGOTTEN_AFTER_MS))} end
 ), served as materialized (
   select distinct c.stack, c.program from known k, unnest(k.serves) as g(id) join ${s}.claim_groups c on c.id = g.id
   where k.alive and k.declares
@@ -172,14 +174,14 @@ order by u.id`,
 );
 
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
-  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], leaving = false, starting } = declaration;
   if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
   if (subscriptions.length > 0) {
     await db.run(declareSubscriptions, [env, incarnation, starting, ...DECLARED.arrays(subscriptions)]);
   }
   const said = subscriptions.map(({ id }) => id);
   if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);
-  return (await db.run(retireSubscriptions, [env, incarnation])).length;
+  return (await db.run(retireSubscriptions, [env, incarnation, leaving])).length;
 }
 
 export async function list(db: Database, env: string): Promise<readonly Subscription[]> {

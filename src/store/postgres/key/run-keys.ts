@@ -100,7 +100,7 @@ function hashOf({ group, key }: KeyedRun): string {
   return hashText(group.env, key.scope, key.key);
 }
 
-function hashText(env: string, scope: string, key: string): string {
+export function hashText(env: string, scope: string, key: string): string {
   return hash("sha256", `${env}\0${scope}\0${key}`, "hex").slice(0, 32);
 }
 

@@ -5,7 +5,7 @@ const MOST_PRIORITIES = 100;
 
 /**
  * CTEs that end with `depths (queue, state, n, oldest)`; `t (now)` comes before them. Each group counts at most `most` waiting
- * runs, and all groups together that many resting ones. `oldest`: when the first of the waiting runs became claimable.
+ * runs, and all groups together that many running, that many parked and that many others. `oldest`: when the first of the waiting runs became claimable.
  */
 export const depths = (s: string, { env, most }: { env: string; most: string }) => `mine as materialized (
   select g.id, g.queue from ${s}.claim_groups g where g.env = ${env}
@@ -33,7 +33,9 @@ export const depths = (s: string, { env, most }: { env: string; most: string }) 
 ), others as materialized (
   (select r.claim_group, r.state from ${s}.runs r where r.state = 'running' limit ${most})
   union all
-  (select r.claim_group, r.state from ${s}.runs r where r.state in ('parked', 'held', 'blocked', 'paused') limit ${most})
+  (select r.claim_group, 'parked' from ${s}.runs r where r.state = 'parked' limit ${most})
+  union all
+  (select r.claim_group, r.state from ${s}.runs r where r.state in ('held', 'blocked', 'paused') limit ${most})
 ), counted as materialized (
   select o.claim_group, o.state, count(*)::int as n from others o group by 1, 2
 ), depths as materialized (

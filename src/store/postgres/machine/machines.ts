@@ -76,7 +76,7 @@ with found as materialized (
 ), events as (delete from ${s}.instance_events e where e.instance = any(array(select key from gone))
 ), timers as (delete from ${s}.timers x where x.instance = any(array(select key from gone))
 )
-select key from gone`,
+select count(*)::int as removed from gone`,
 );
 
 interface EventRow extends Pick<InstanceEvent, "kind" | "name" | "key" | "by" | "at"> {

@@ -63,7 +63,7 @@ with t as materialized (select ${d.now} as now
   cross join lateral (
     select x.ctid as place from ${d.schema}.timers x
     where x.state = 'pending' and x.claim_group = g.id and x.try_at <= (select now from t)
-      and (x.claimed_until is null or x.claimed_until <= (select now from t))
+      and (x.claimed_until is null or x.claimed_until <= (select now from t) or x.claimed_by = any($6::uuid[]))
     order by x.try_at
     limit (select $2::int)
     for no key update skip locked
@@ -71,6 +71,7 @@ with t as materialized (select ${d.now} as now
 ), took as (
   update ${d.schema}.timers x
   set attempts = x.attempts + 1, claimed_until = (select now from t) + ${interval("$3::float8")},
+      claimed_by = $5::uuid,
       state = case when x.attempts >= $4 then 'dead' else 'pending' end,
       problem = case when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed this timer died before firing it.') else x.problem end
   where x.ctid = any(array(select place from picked))
@@ -106,7 +107,8 @@ type ClaimedRow = { now: number; next_ms: number | null } & (
 );
 
 export async function claimDue(db: Database, groups: Groups, claim: TimerClaim): Promise<ClaimedTimers> {
-  const values = async () => [await groups.ids(claim.groups), claim.limit, claim.leaseMs, claim.mostAttempts];
+  const { limit, leaseMs, mostAttempts, owner = null, gone = [] } = claim;
+  const values = async () => [await groups.ids(claim.groups), limit, leaseMs, mostAttempts, owner, gone];
   const rows = await db.run<ClaimedRow>(claimTimers, values);
   const { now, next_ms } = rows[0]!;
   const taken = rows.filter((row) => row.timer_id !== null);

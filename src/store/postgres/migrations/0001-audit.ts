@@ -2,6 +2,7 @@
 
 import { SHORTEST_AUDIT_DAYS } from "../../../kernel/setting/retention.js";
 import type { Dialect } from "../connection/dialect.js";
+import { ENDED } from "../run/ended-states.js";
 
 export const audit = ({ schema: s }: Dialect) => `
 -- Append-only: a trigger refuses every change, also to the owner of the schema, except that retention deletes old rows.
@@ -19,6 +20,7 @@ create table ${s}.audit (
   request  text
 );
 create index audit_env on ${s}.audit (env, id);
+create index audit_object on ${s}.audit (env, object, id);
 
 create function ${s}.refuse_audit_change() returns trigger language plpgsql set search_path = pg_catalog as $$
 begin
@@ -48,7 +50,8 @@ create table ${s}.tokens (
   revoked_at    timestamptz
 );
 
--- What the lists of open approvals, reclaimed claims and dead timers read.
+-- What the lists of open approvals, reclaimed claims and dead timers read. A question that was decided leaves the first with its run.
+create index runs_asking on ${s}.runs (id) where asks and state not in ${ENDED};
 create index journal_questions on ${s}.journal (run_id, seq) where kind = 'approval.begun';
 create index timers_dead on ${s}.timers (claim_group, try_at) where state = 'dead';
 `;

@@ -58,7 +58,8 @@ create table ${s}.timers (
   attempts     int not null default 0,
   state        text not null default 'pending' check (state in ('pending', 'dead')),
   problem      text,
-  claimed_until timestamptz
+  claimed_until timestamptz,
+  claimed_by   uuid
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
         autovacuum_vacuum_cost_delay = 0);
 create index timers_due on ${s}.timers (claim_group, try_at) where state = 'pending';

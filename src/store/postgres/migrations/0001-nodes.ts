@@ -11,7 +11,7 @@ const REGISTRATION_CLASS = 0x686f6c6e;
  * to be alone at the same moment both find no other. Nodes that do not ask share the lock and do not wait.
  */
 export const nodes = ({ schema: s }: Dialect) => `
-create function ${s}.register_node(me ${s}.nodes, at timestamptz)
+create function ${s}.register_node(me ${s}.nodes, at timestamptz, programs json)
   returns table (outcome text, rival ${s}.nodes, dead uuid[], mine ${s}.nodes) language plpgsql set search_path = pg_catalog as $$
 declare
   scope int := hashtext('${s.replaceAll('"', "")}' || me.env || '/' || coalesce(me.stack, ''));
@@ -69,6 +69,17 @@ begin
       for no key update skip locked
     )
     update ${s}.nodes n set absent_since = at from missing m where n.incarnation = m.incarnation;
+    -- Most starts report what is stored: they write and lock no row. In the order of names, so that two starts do not deadlock.
+    insert into ${s}.programs as p (env, name, kind, shape, input_schema, at)
+    select me.env, t.name, t.kind, t.shape, t."inputSchema", register_node.at
+    from json_to_recordset(programs) as t(name text, kind text, shape text, "inputSchema" text)
+    where not exists (
+      select from ${s}.programs o where o.env = me.env and o.name = t.name
+        and (o.kind, o.shape, o.input_schema) is not distinct from (t.kind, t.shape, t."inputSchema")
+    )
+    order by t.name collate "C"
+    on conflict on constraint programs_pkey do update
+    set kind = excluded.kind, shape = excluded.shape, input_schema = excluded.input_schema, at = excluded.at;
   end if;
   return next;
 end $$;

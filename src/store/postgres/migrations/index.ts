@@ -11,5 +11,5 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [ground];
 
-/** The oldest release that may use the newest schema. A release works with the schema before and after its own. */
+/** The oldest release that may use the newest schema. A release works with its own schema and with later ones that name it here. */
 export const OLDEST_PACKAGE = "0.1.0";

@@ -32,7 +32,7 @@ with t as materialized (select ${d.now} as now
 ), ${HERE}, mine as materialized (
   select incarnation from ${s}.nodes where incarnation = $1 and stopped_at is null for no key update skip locked
 ), beat as (
-  update ${s}.nodes n set seen_at = t.now,
+  update ${s}.nodes n set seen_at = t.now, vitals = coalesce($7::jsonb, n.vitals),
     absent_since = case when n.presence is null or ${isHere("n.presence")} then null else coalesce(n.absent_since, t.now) end
   from mine m, t where n.incarnation = m.incarnation
 ), changed as materialized (
@@ -52,6 +52,16 @@ select me.incarnation is not null as registered, coalesce(${isHere("me.presence"
     or exists (select from ${s}.inbox where taken_seq is null) as due,
   exists (select from ${s}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
   ${peersOf(d, "$1", "(select now from t)")} as peers,
+  array(
+    select g.id from unnest($6::int[]) as g(id) where not exists (
+      select from ${s}.nodes n
+      where n.env = $2::text and n.incarnation < $1 and g.id = any(n.claims) and ${isLive("(select now from t)")}
+    ) order by g.id
+  ) as first,
+  array(
+    select n.incarnation::text from gone g join ${s}.nodes n using (incarnation)
+    where n.seen_at > t.now - interval '1 minute' order by 1
+  ) as gone,
   coalesce((select min(m.look_at) from ${s}.misfit_runs m where m.env = $2::text) <= t.now, false) as misfits,
   case when $5::boolean then (
     select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
@@ -81,8 +91,8 @@ interface Row extends Omit<HouseReport, "called" | "nextWakeMs"> {
 const BEAT_TIMEOUT_MS = 3_000;
 
 export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
-  const { incarnation, env, watchedMs, troubled, alone = false } = round;
-  const values = [incarnation, env, watchedMs, troubled, alone];
+  const { incarnation, env, watchedMs, troubled, alone = false, timerGroups = [], vitals } = round;
+  const values = [incarnation, env, watchedMs, troubled, alone, timerGroups, vitals ? JSON.stringify(vitals) : null];
   // Not repeated: the caller must know that there was a gap, and has a next round.
   const [row] = await db.run<Row>(housekeepingRound, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
   const { called, next_wake_ms: nextWakeMs, ...rest } = row!;

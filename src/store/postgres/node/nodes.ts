@@ -2,6 +2,7 @@
 
 import type { ModeChange, ModeState } from "../../../kernel/node-mode.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer, Rival } from "../../contract/node/nodes.js";
+import type { ProgramFacts, ProgramRecord } from "../../contract/node/programs.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { orphanParts, RECLAIMED } from "../claim/reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "../claim/reclaimed.js";
@@ -20,7 +21,7 @@ export const registerNode = statement(
   ({ schema: s, now }) => `
 select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
   (mine).mode, (mine).overrides, (mine).drain
-from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now})`,
+from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now}, $2::json)`,
 );
 
 const claimsFrom = statement(
@@ -104,10 +105,17 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.start
   n.stopped_at is null and ${isHeard(now)} as alive,
   n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
   ${groupsIn("n.claims", s, `n.stopped_at is null and n.declared ->> g.id::text <> ${declaredDigest("g")}`)} as overruled,
-  (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
+  (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds, n.vitals
 from ${s}.nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
 order by n.started_at desc, n.incarnation`,
+);
+
+const listPrograms = statement(
+  "list_programs",
+  "Lists the programs that nodes have reported.",
+  ({ schema: s }) => `
+select name, kind, shape, input_schema as "inputSchema", ${ms("at")} as at from ${s}.programs where env = $1 order by name`,
 );
 
 /** `onNews`: called when a node's mode was changed. */
@@ -130,6 +138,7 @@ export function nodeStore(db: Database, onNews: () => void): NodeStore {
       await db.run(stopNode, [incarnation]);
     },
     list: ({ env, stopped = false }) => db.run<NodeRecord>(listNodes, [env, stopped]),
+    programs: (env) => db.run<ProgramRecord>(listPrograms, [env]),
   };
 }
 
@@ -140,7 +149,7 @@ interface RegisterRow extends Rival, ModeState {
 
 /** A separate statement reclaims claims: a start that dies before it is repeated and finds the same dead nodes. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
-  const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
+  const [row] = await db.run<RegisterRow>(registerNode, registerValues(node));
   const { outcome, dead, mode, overrides, drain, ...by } = row!;
   if (outcome === "refused") return { outcome, by };
   if (outcome === "stopped") return { outcome };
@@ -156,7 +165,13 @@ async function reclaimFrom(db: Database, dead: readonly string[], by: string): P
   return settleReclaimed(db, rows, by);
 }
 
-export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
+/** Of two programs with one name, the last counts. */
+export function registerValues(node: NodeRegistration): readonly string[] {
+  const programs = new Map((node.programs ?? []).map((one): [string, ProgramFacts] => [one.name, one]));
+  return [JSON.stringify(columnsOf(node)), JSON.stringify([...programs.values()])];
+}
+
+function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
   return {
     incarnation: node.incarnation,
     identity: node.identity,

@@ -9,7 +9,7 @@ import {
   SILENT_HEARTBEATS,
   TROUBLE_FACTOR,
   WATCHED_HEARTBEATS,
-} from "../../contract/node/nodes.js";
+} from "../../contract/node/presence.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";

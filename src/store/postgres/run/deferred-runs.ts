@@ -1,7 +1,7 @@
 // Deferred runs: recorded when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
 import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/nodes.js";
+import { DEFAULT_HEARTBEAT_MS, MISSED_HEARTBEATS } from "../../contract/node/presence.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -63,7 +63,7 @@ with t as materialized (select ${d.now} as now
   returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, r.claim_group
 ), written as (
   insert into ${d.schema}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify({ code: DEFERRED_EXPIRED })}', t.now from cancelled, t
+  select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify(DEFERRED_EXPIRED)}', t.now from cancelled, t
 ), closed_deferrals as (
   update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l where not ${isStuck("l.id")})) and f.pending
 ), ended as (select run_id, parent_id, state, false as counted from cancelled

@@ -65,10 +65,12 @@ with found as materialized (
 export const archiveRuns = statement(
   "archive_runs",
   "Archives runs that ended a given time ago.",
-  (d) => `${oldOnes(d, [ENDED_PARTS.ended, ENDED_PARTS.trouble], "true")}
-update ${d.schema}.runs r set archived_at = ${d.now}
-where r.id = any(array(select id from old)) and r.state in ${ENDED} and r.archived_at is null
-returning r.id`,
+  (d) => `${oldOnes(d, [ENDED_PARTS.ended, ENDED_PARTS.trouble], "true")}, archived as (
+  update ${d.schema}.runs r set archived_at = ${d.now}
+  where r.id = any(array(select id from old)) and r.state in ${ENDED} and r.archived_at is null
+  returning 1
+)
+select count(*)::int as removed from archived`,
 );
 
 /** A live parent may still ask for its child's result, and so may one that is retried, unless this call deletes it, too. */
@@ -84,7 +86,7 @@ export const pruneRuns = statement(
   (
     d,
   ) => `${oldOnes(d, Object.values(ENDED_PARTS), isUnneeded(d))}, ${removeOld(d, `greatest($2::float8, ${PROBE_GRACE_MS})`)}, ${removePastRates(d)}
-select id from gone`,
+select count(*)::int as removed from gone`,
 );
 
 const countPrunable = query<EndedRuns>({
@@ -105,9 +107,9 @@ async function inBatches(db: Database, which: Statement, limit: number, values: 
   let done = 0;
   while (done < limit) {
     const most = Math.min(limit - done, BATCH);
-    const { length } = await db.run(which, values(most));
-    done += length;
-    if (length < most) break;
+    const [row] = await db.run<{ removed: number }>(which, values(most));
+    done += row!.removed;
+    if (row!.removed < most) break;
   }
   return done;
 }

@@ -12,9 +12,10 @@ import { ENDED } from "./ended-states.js";
 
 /**
  * A quarantined task has not ended and is still waited for: it is the only task that can be retried alone, where it was. A
- * completed run is opened when tasks of it were.
+ * completed run is opened when tasks of it were, or to be rewound.
  */
-const OPENS = `(l.state in ('failed', 'dead', 'quarantined') or l.state = 'completed' and $7::bool and r.pending > 0)
+const OPENS = `(l.state in ('failed', 'dead', 'quarantined') or l.state = 'completed' and $7::bool and r.pending > 0
+      or l.state in ('completed', 'cancelled', 'paused') and $8::bool)
     and (l.task_of is null or (l.state = 'quarantined' and not $2::bool))`;
 
 /**
@@ -71,9 +72,9 @@ interface Row {
 }
 
 async function retry(db: Database, runIds: readonly string[], options: RetryCall): Promise<readonly RetryAnswer[]> {
-  const { by, callId, fromStart, note, tasks } = options;
+  const { by, callId, fromStart, note, tasks, rewinds = false } = options;
   await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, options));
-  const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data, tasks !== undefined];
+  const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data, tasks !== undefined, rewinds];
   const rows = await db.run<Row>(retryRuns, values);
   db.onWork(rows.filter(({ opened }) => opened).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));

@@ -13,6 +13,7 @@ import type { Database } from "../connection/database.js";
 import type { WakeSender } from "../connection/wake-sender.js";
 import { wakeUps } from "../inbox/wake-parked.js";
 import { glances } from "../journal/peek-journals.js";
+import { outputOperations } from "../key/output-keys.js";
 import { keyReads } from "../key/run-keys.js";
 import { admissions, admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
@@ -43,6 +44,7 @@ const ON_DATABASE = {
   ...deferrals,
   ...attributeOperations,
   ...keyReads,
+  ...outputOperations,
   ...wakeUps,
   ...cancels,
   ...pauses,

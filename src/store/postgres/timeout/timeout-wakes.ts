@@ -13,6 +13,7 @@ import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { KeptClient } from "../connection/kept-client.js";
+import { NOTIFY_UNLESS_FULL } from "../connection/wake-sender.js";
 
 type Scope = Omit<TimeoutKey, "instance">;
 
@@ -27,8 +28,8 @@ const wakeSweepers = statement(
 );
 const wakeSweepersIn = statement(
   "wake_sweepers_in",
-  "Wakes the sweepers of a scope when the caller's transaction commits.",
-  () => "select pg_notify($1, $2)",
+  "Wakes the sweepers of a scope when the caller's transaction commits, unless the queue of notifications is nearly full.",
+  () => NOTIFY_UNLESS_FULL,
 );
 
 export class TimeoutWakes {

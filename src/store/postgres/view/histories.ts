@@ -32,10 +32,11 @@ export const outlineJournals = statement(
   "outline_journals",
   "Reads journals without payloads, together with the states of their runs.",
   ({ schema: s }) => `
-select w.ord::int, r.state, r.seq as run_seq, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.bytes, j.at
+select w.ord::int, r.state, r.seq as run_seq, r.base_seq, r.held_key, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.bytes, j.at
 from ${OUTLINES.from(1).as("w", "ord")}
 cross join lateral (
-  select r.state, r.seq, r.base_seq, coalesce(w.after_seq, r.base_seq) as low, least(w.before_seq - 1, r.seq) as high
+  select r.state, r.seq, r.base_seq,
+    (select k.key from ${s}.run_keys k where k.hash = r.key_hash and k.run_id = r.id limit 1) as held_key, coalesce(w.after_seq, r.base_seq) as low, least(w.before_seq - 1, r.seq) as high
   from ${s}.runs r where r.id = w.run_id limit 1
 ) r
 left join lateral (
@@ -53,6 +54,7 @@ interface OutlineRow extends Omit<EntryRow, "data"> {
   state: RunState;
   run_seq: string;
   base_seq: string;
+  held_key: string | null;
   bytes: number | null;
 }
 
@@ -60,8 +62,8 @@ export async function outline(db: Database, requests: readonly OutlineRequest[])
   const rows = await db.run<OutlineRow>(outlineJournals, OUTLINES.arrays(requests));
   const answers: ((Outline & { readonly entries: OutlineEntry[] }) | null)[] = requests.map(() => null);
   for (const row of rows) {
-    const { state, run_seq, base_seq, ord } = row;
-    answers[ord - 1] ??= { state, seq: Number(run_seq), baseSeq: Number(base_seq), entries: [] };
+    const { state, run_seq, base_seq, held_key: key, ord } = row;
+    answers[ord - 1] ??= { state, seq: Number(run_seq), baseSeq: Number(base_seq), key, entries: [] };
     if (row.seq !== null) answers[ord - 1]!.entries.push(outlineEntry(row));
   }
   return answers;
@@ -81,34 +83,34 @@ function outlineEntry({ seq, epoch, kind, name, key, at, codec, bytes }: Outline
 }
 
 /**
- * Down the index of questions, which holds only entries of this kind. A decision shares its key with the question's timeout
- * (waitKey in replay/recorded.ts). A rewind leaves the questions before it.
+ * Down the index of live runs that have asked: those that ended are not looked at, however many. `offset 0` keeps the other tables
+ * from being read first. A decision shares its key with the question's timeout (waitKey in replay/recorded.ts). A rewind leaves
+ * the questions before it.
  */
 export const openQuestions = query<ViewRequest>({
   name: "open_questions",
   purpose: "Lists the approvals that runs of an env ask for and that are not decided.",
   text({ schema: s }, { env, limit, after }) {
     const values: unknown[] = [env, limit + 1];
-    const behind = after === undefined ? "" : `and (j.run_id, j.seq) < ($3::uuid, $4::bigint)`;
+    const behind = after === undefined ? "" : `and r.id <= $3::uuid and (r.id, j.seq) < ($3::uuid, $4::bigint)`;
     if (after !== undefined) values.push(...placeOf(after, 2));
     const text = `
-select j.run_id, g.program, g.stack, r.base_seq, ${ENTRY_COLUMNS}
-from ${s}.journal j
-cross join lateral (
-  select r.claim_group, r.base_seq from ${s}.runs r
-  where r.id = j.run_id and r.state not in ${ENDED} and j.seq > r.base_seq limit 1
-) r
+select r.id as run_id, g.program, g.stack, r.base_seq, ${ENTRY_COLUMNS}
+from ${s}.runs r
 cross join lateral (select g.program, g.stack from ${s}.claim_groups g where g.id = r.claim_group and g.env = $1 limit 1) g
+cross join lateral (
+  select j.* from ${s}.journal j where j.run_id = r.id and j.kind = 'approval.begun' and j.seq > r.base_seq offset 0
+) j
 cross join lateral (
   select 'wait:' || j.name || ':' || j.key || case when r.base_seq = 0 then '' else '@' || r.base_seq end as wait_key
 ) k
-where j.kind = 'approval.begun' ${behind}
-  and not exists (select from ${s}.inbox i where i.run_id = j.run_id and i.key = k.wait_key)
+where r.asks and r.state not in ${ENDED} ${behind}
+  and not exists (select from ${s}.inbox i where i.run_id = r.id and i.key = k.wait_key offset 0)
   and not exists (
-    select from ${s}.journal t where t.run_id = j.run_id and t.seq > j.seq
-      and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null)
+    select from ${s}.journal t where t.run_id = r.id and t.seq > j.seq
+      and (t.kind = 'take' and t.key = k.wait_key or t.kind = 'retried' and t.data is not null) offset 0
   )
-order by j.run_id desc, j.seq desc limit $2`;
+order by r.id desc, j.seq desc limit $2`;
     return { text, values };
   },
   samples: VIEW_SAMPLES("00000000-0000-7000-8000-000000000000/1"),

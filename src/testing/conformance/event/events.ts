@@ -35,9 +35,9 @@ function subscription(s: Scene, more: Partial<Subscription> = {}): Subscription 
 }
 
 /** A live node that serves the program `work`, and has said nothing yet. */
-async function registered(s: Scene, heartbeatMs = 600_000): Promise<string> {
+async function registered(s: Scene, heartbeatMs = 600_000, program = "work"): Promise<string> {
   const incarnation = s.token();
-  const serves = await s.store.runs.groupIds([s.group()]);
+  const serves = await s.store.runs.groupIds([s.group({ program })]);
   const registration = { incarnation, identity: "i", name: "n", env: s.env, stack: null, build: null };
   await s.store.nodes.register({ ...registration, serves, heartbeatMs });
   return incarnation;
@@ -162,6 +162,15 @@ const subscribeCases = cases("events: subscriptions follow the code", {
     same(await ids(s), ["work on updated"], "left");
   },
 
+  "the last node that leaves keeps what it declared, also when it is not known as stopping": async (s) => {
+    const incarnation = await node(s, [subscription(s)]);
+    const withdrawn = { incarnation, env: s.env, subscriptions: [], withdrawn: ["work on updated"], starting: false };
+    same(await s.store.events.subscribe({ ...withdrawn, leaving: true }), 0, "removed by the one that leaves");
+    same(await look(s, await registered(s, 600_000, "other")), 0, "removed by a node of another program");
+    same(await ids(s), ["work on updated"], "left");
+    same(await s.store.events.subscribe(withdrawn), 1, "removed by one that stays and has other code");
+  },
+
   "a node that hangs for a moment still counts": async (s) => {
     await node(s, [subscription(s)], SHORT_MS);
     await s.advance(4 * PAST_MS);
@@ -171,17 +180,7 @@ const subscribeCases = cases("events: subscriptions follow the code", {
 
   "with no live node of its program a subscription stays": async (s) => {
     await s.store.nodes.stop(await node(s, [subscription(s)]));
-    const stranger = s.token();
-    await s.store.nodes.register({
-      incarnation: stranger,
-      identity: "i",
-      name: "n",
-      env: s.env,
-      stack: null,
-      build: null,
-      serves: await s.store.runs.groupIds([s.group({ program: "other" })]),
-    });
-    same(await look(s, stranger), 0, "removed");
+    same(await look(s, await registered(s, 600_000, "other")), 0, "removed");
     same(await matched(s, {}), ["work on updated"], "still there");
   },
 

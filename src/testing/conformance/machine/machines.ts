@@ -2,7 +2,7 @@
 
 import type { NewInstance, NewTimer } from "../../../store/contract/machine/machines.js";
 import { cases } from "../case.js";
-import { holds, matches, same, some } from "../expect.js";
+import { holds, matches, rejects, same, some } from "../expect.js";
 import { PAST_MS, SHORT_MS } from "../scene.js";
 import { append, change, claim, created, log, newInstance, timer, timerIds, told } from "./machine-family.js";
 
@@ -217,6 +217,33 @@ export const machineCases = cases("machines", {
     same(rest.ids, [third.id], "the one behind them");
     holds(rest.nextMs !== null && rest.nextMs > 1_000 && rest.nextMs <= 60_000, "when the first two are free again");
     same((await take(2)).ids, [], "no one else's");
+  },
+
+  "what a node that is gone has claimed is free at once, and what others have claimed is not": async (s) => {
+    const [gone, alive] = [s.token(), s.token()];
+    const [first, second] = [timer(s), timer(s)];
+    await created(s, { timers: [first, second] });
+    await s.advance(1);
+    const take = async (owner: string, dead: readonly string[]) =>
+      (await s.store.machines.claimTimers(claim(s, { limit: 1, leaseMs: 60_000, owner, gone: dead }))).timers;
+    same(
+      (await take(gone, [])).map(({ id }) => id),
+      [first.id],
+      "claimed by the node that dies",
+    );
+    same(
+      (await take(alive, [])).map(({ id }) => id),
+      [second.id],
+      "claimed by another",
+    );
+    same(await take(alive, [s.token()]), [], "nothing of a node that holds nothing");
+    same(
+      (await take(alive, [gone])).map(({ id, attempts }) => [id, attempts]),
+      [[first.id, 2]],
+      "free, another attempt",
+    );
+    same(await take(alive, [gone]), [], "claimed by the live one now");
+    await rejects(s.store.machines.claimTimers(claim(s, { gone: ["no id"] })), "no id");
   },
 
   "a claimed timer that is set again is free, and so is a dead one that is retried": async (s) => {

@@ -2,6 +2,7 @@
 
 import type { ModeChange } from "../../../kernel/node-mode.js";
 import type { NodeRegistration } from "../../../store/contract/node/nodes.js";
+import { DEFERRED_EXPIRED } from "../../../store/contract/run/runs.js";
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
 import { LONG_MS, PAST_MS, payload, type Scene, SHORT_MS } from "../scene.js";
@@ -124,7 +125,7 @@ export const deferredCases = cases("deferred runs", {
     );
     matches(await s.run(run.id), { state: "cancelled", seq: 2 }, "record");
     const { entries } = some(await s.store.journal.read(run.id, { after: 1 }), "journal");
-    same(entries[0]?.payload, payload({ code: "DEFERRED_EXPIRED" }), "reason");
+    same(entries[0]?.payload, payload(DEFERRED_EXPIRED), "reason");
     same(await s.claim(), [], "claims");
     same(await expired(s, run.id), false, "once");
   },

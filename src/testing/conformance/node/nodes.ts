@@ -35,6 +35,7 @@ export const nodeCases = cases("nodes", {
       heartbeatMs: null,
       leaseMs: null,
       presenceGraceMs: null,
+      vitals: null,
     };
     same(rest, { ...node, ...unsaid, stoppedAt: null, alive: true, holds: 0 }, "record");
     same(seenAt, startedAt, "seenAt");
@@ -56,6 +57,57 @@ export const nodeCases = cases("nodes", {
     await register(s, { executors });
     const [record] = await s.store.nodes.list({ env: s.env });
     same(some(record, "record").executors, executors, "executors");
+  },
+
+  "programs are kept as a node last reported them": async (s) => {
+    const told = { name: "etl", kind: "dag", shape: '{"b":1,"a":[]}', inputSchema: null };
+    const at = async () => (await s.store.nodes.programs(s.env)).map((one) => one.at);
+    await register(s, { programs: [told, { ...told, name: "alpha", kind: "workflow", shape: null }] });
+    const listed = await s.store.nodes.programs(s.env);
+    const names = listed.map(({ name, shape }) => ({ name, shape }));
+    same(
+      names,
+      [
+        { name: "alpha", shape: null },
+        { name: "etl", shape: told.shape },
+      ],
+      "by name",
+    );
+    await s.advance(2);
+    await register(s, { programs: [told] });
+    same(
+      await at(),
+      listed.map((one) => one.at),
+      "the same again changes nothing",
+    );
+    await register(s, {
+      programs: [
+        { ...told, shape: "{}" },
+        { ...told, shape: '{"c":2}', inputSchema: "{}" },
+      ],
+    });
+    const [, changed] = await s.store.nodes.programs(s.env);
+    matches(changed, { kind: "dag", shape: '{"c":2}', inputSchema: "{}" }, "the last of two counts");
+    holds(some(changed, "etl").at > listed[1]!.at, "its time has moved on");
+    same(await s.store.nodes.programs(`${s.env}-2`), [], "another env");
+  },
+
+  "a program that cannot be kept is refused": async (s) => {
+    const told = { name: "etl", kind: "dag", shape: "{}", inputSchema: null };
+    for (const wrong of [{ name: "" }, { kind: 1 }, { shape: "[]" }, { shape: "{" }, { inputSchema: "x" }]) {
+      const programs = [{ ...told, ...wrong }] as unknown as NonNullable<NodeRegistration["programs"]>;
+      await rejects(register(s, { programs }), "programs");
+    }
+  },
+
+  "how a process fares comes with its sign of life, and stays until the next report": async (s) => {
+    const { incarnation } = await register(s);
+    const vitals = { loopP99Ms: 1.5, rssBytes: 96_000_000, busy: { default: 2, gpu: 0 } };
+    const round = { incarnation, env: s.env, watchedMs: 0, troubled: false };
+    await s.store.housekeep({ ...round, vitals });
+    await s.store.housekeep(round);
+    const [record] = await s.store.nodes.list({ env: s.env });
+    same(some(record, "record").vitals, vitals, "vitals");
   },
 
   "a node is alive while it shows a sign of life within three heartbeats": async (s) => {

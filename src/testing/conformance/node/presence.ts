@@ -67,6 +67,31 @@ export const presenceCases = cases("presence", {
     matches(await s.run(holder.claim.runId), { state: "waiting", owner: null }, "record");
   },
 
+  "a round names the nodes that are gone, until a minute after their last sign of life": async (s) => {
+    const holder = await open(s);
+    if (!holder) return;
+    const { incarnation } = holder.node;
+    same((await s.store.housekeep(s.witness())).gone, [], "while it is there");
+    await vanish(s, holder);
+    await s.store.housekeep(s.witness());
+    await s.advance(PAST_GRACE_MS);
+    same((await s.store.housekeep(s.witness())).gone, [incarnation], "gone");
+  },
+
+  "of the live nodes that claim from a group the one with the lowest incarnation is the first": async (s) => {
+    const [groupId] = await s.store.runs.groupIds([s.group({ queue: "m", program: "m" })]);
+    const lower = await register(s, { incarnation: `00${s.token().slice(2)}` });
+    const higher = await register(s, { incarnation: `ff${s.token().slice(2)}` });
+    const firstOf = async ({ incarnation }: NodeRegistration) =>
+      (await s.store.housekeep({ ...s.witness(incarnation), timerGroups: [groupId!] })).first;
+    same(await firstOf(higher), [groupId], "while no node claims from it");
+    for (const { incarnation } of [lower, higher]) await s.store.nodes.claimsFrom(incarnation, [groupId!]);
+    same([await firstOf(lower), await firstOf(higher)], [[groupId], []], "the lower one");
+    await s.store.nodes.stop(lower.incarnation);
+    same(await firstOf(higher), [groupId], "when the other has stopped");
+    same((await s.store.housekeep(s.witness(higher.incarnation))).first, [], "of no groups");
+  },
+
   "a node with a sign of life is not gone, whatever its presence says": async (s) => {
     const holder = await open(s);
     if (!holder) return;

@@ -127,6 +127,27 @@ export const generationCases = cases("generations", {
     same((await s.run(done.runId)).seq, done.seq + 1, "the completed run");
   },
 
+  "a rewind also opens completed, cancelled and paused runs, once, and no live one": async (s) => {
+    const completed = await s.start();
+    await s.accept(completed, [complete]);
+    const cancelled = await s.insert();
+    await s.store.runs.cancel(cancelled.id, { by: "bob" });
+    const paused = await s.insert();
+    await s.store.runs.pause(paused.id, { by: "bob" });
+    const waiting = await s.insert({ delayMs: LONG_MS });
+    const ids = [completed.runId, cancelled.id, paused.id, waiting.id];
+    const call = retryCall({ note: payload("to the gate"), rewinds: true });
+    const answers = [
+      ...ids.slice(1).map(() => ({ outcome: "retried" })),
+      { outcome: "not retryable", state: "waiting" },
+    ];
+    for (let i = 0; i < 2; i++) same(await s.store.runs.retry(ids, call), answers, "answers");
+    for (const id of ids.slice(0, 3)) {
+      matches(await s.run(id), { state: "waiting", generation: 1 }, "run");
+      matches((await entries(s, id)).at(-1)!, { kind: "retried", payload: payload("to the gate") }, "entry");
+    }
+  },
+
   "opening twice by one call, repeated, opens once": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [fail()]);

@@ -135,6 +135,52 @@ export const listCases = cases("lists", {
     same(await s.store.views.count({ env: s.env, attributes: { region: "eu" } }, 2), { n: 2, atLeast: true }, "count");
   },
 
+  "filters by attributes together with a state, a time and the archive": async (s) => {
+    const start = (region: string, more = {}) => s.start({ attributes: { region, paid: true, ...more } });
+    const [failed, done, kept, elsewhere] = [
+      await start("eu"),
+      await start("eu"),
+      await start("eu"),
+      await start("us"),
+    ];
+    for (const claim of [failed, elsewhere]) await s.accept(claim, [fail()]);
+    for (const claim of [done, kept]) await s.accept(claim, [complete]);
+    await s.store.runs.archive({ env: s.env, endedBeforeMs: 0, runIds: [kept.runId], limit: 1 });
+    const eu = { region: "eu" };
+    same(await idsOf(s, { attributes: eu, states: ["failed"] }), [failed.runId], "failed");
+    same(await idsOf(s, { attributes: { paid: true, ...eu }, states: ["failed"] }), [failed.runId], "two attributes");
+    same(await idsOf(s, { attributes: eu, states: ["failed", "completed"] }), [done.runId, failed.runId], "two states");
+    same(await idsOf(s, { attributes: eu, states: ["running", "paused"] }), [], "states without runs");
+    same(await idsOf(s, { attributes: eu, archived: true }), [kept.runId], "archived");
+    same(await idsOf(s, { attributes: eu, archived: true, states: ["failed"] }), [], "archived and failed");
+    same((await idsOf(s, { attributes: eu, from: 1 })).length, 2, "since long ago");
+    same(await idsOf(s, { attributes: eu, to: 1 }), [], "until long ago");
+    same(await idsOf(s, { attributes: eu, states: [] }), [], "no state");
+  },
+
+  "filters by the beginning of a key, whatever its characters": async (s) => {
+    const keys = [
+      "a",
+      "a~",
+      "a~b",
+      "ab",
+      "a\u00fc",
+      "a\u00fc1",
+      "a\u{1f600}",
+      "a}",
+      "b",
+      "A",
+      "\u{10ffff}",
+      "\u{10ffff}z",
+    ];
+    const runs = [];
+    for (const key of keys) runs.push({ key, id: (await s.insert({ key: s.newKey({ key }) })).id });
+    for (const prefix of [...keys, "a}z", "~", " "]) {
+      const expected = runs.filter(({ key }) => key.startsWith(prefix)).map(({ id }) => id);
+      same(await idsOf(s, { keyPrefix: prefix }), expected.toReversed(), JSON.stringify(prefix));
+    }
+  },
+
   "filters by key and by parent": async (s) => {
     const keyed = await s.insert({ key: s.newKey({ key: "order-1" }) });
     await s.insert({ key: s.newKey({ key: "mail-1" }) });
@@ -144,6 +190,16 @@ export const listCases = cases("lists", {
     await s.accept(parent, [{ kind: "enqueue", name: "child", run: child }]);
     same(await idsOf(s, { parent: parent.runId }), [child.id], "parent");
     same(await idsOf(s, { parent: child.id }), [], "a run without children");
+  },
+
+  "filters by deferral, whether a node has taken the run or not": async (s) => {
+    await s.start();
+    const run = await s.insert({ deferred: { by: "host-1", expiresInMs: 60_000 } });
+    same(await idsOf(s, { deferred: true }), [run.id], "pending");
+    await s.claimOne();
+    same(await idsOf(s, { deferred: true }), [run.id], "taken");
+    same(await idsOf(s, { deferred: true, states: ["waiting"] }), [], "with a state");
+    await rejects(s.store.runs.list({ env: s.env, deferred: false as never }, { limit: 1 }), "false");
   },
 
   "every state is listed, alone and with others": async (s) => {

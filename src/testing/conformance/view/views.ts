@@ -68,7 +68,7 @@ export const viewCases = cases("views", {
       some((await s.store.views.outline([{ runId: claim.runId, limit: 100, ...options }]))[0], "outline");
     const names = async (options: Partial<OutlineRequest>) => (await read(options)).entries.map(({ seq }) => seq);
     const whole = await read();
-    matches(whole, { state: "completed", seq: 5, baseSeq: 0 }, "run");
+    matches(whole, { state: "completed", seq: 5, baseSeq: 0, key: null }, "run");
     const { entries } = some(await s.store.journal.read(claim.runId), "journal");
     const expected = entries.map(({ payload: data, ...entry }) => {
       return { ...entry, bytes: data && Buffer.byteLength(data.data), codec: data?.codec ?? null };
@@ -89,6 +89,13 @@ export const viewCases = cases("views", {
       [null, null, 1],
       "several",
     );
+  },
+
+  "an outline has the key that the run holds": async (s) => {
+    const key = { scope: "p", key: "k-1", payloadHash: "h", lifetime: "live", onMismatch: "skip" } as const;
+    const { runId } = await s.start({ key });
+    const [one] = await s.store.views.outline([{ runId, limit: 1 }]);
+    same(one?.key, "k-1", "key");
   },
 
   "a question is open until a message decides it or its run ends": async (s) => {
