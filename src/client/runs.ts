@@ -12,7 +12,7 @@ import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import { perOf, programScope } from "../kernel/per.js";
 import { attributesOf } from "../kernel/run/attribute.js";
-import type { NewKey, NewLimit, NewRun } from "../kernel/run/new-run.js";
+import { isSameGroup, type NewKey, type NewLimit, type NewRun, type RunGroup } from "../kernel/run/new-run.js";
 import { parseInput } from "../program/parse-input.js";
 import type { StartOptions } from "../program/start-options.js";
 import type { Startable } from "../program/startable.js";
@@ -74,6 +74,7 @@ export interface RunsOptions extends ClientParts {
 
 export class Runs {
   readonly #options: RunsOptions;
+  #lastGroup: RunGroup | null = null;
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -153,7 +154,7 @@ export class Runs {
     const { world, codecs, env, crashLimit, tracing } = this.#options;
     return {
       id: world.id(),
-      group: { env, stack: stackOf(stacks, this.#options.stack), queue, program, version },
+      group: this.#shared({ env, stack: stackOf(stacks, this.#options.stack), queue, program, version }),
       priority: options.priority ?? 0,
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
@@ -163,6 +164,14 @@ export class Runs {
       ...(options.attributes !== undefined && { attributes: attributesOf(options.attributes) }),
       ...(options.key !== undefined && { key: newKey(program, options, input, this.#options.stack) }),
     };
+  }
+
+  /** The runs of a batch share one object: the store checks, numbers and looks up their group once. (Without: 3 of 27 µs per run.) */
+  #shared(group: RunGroup): RunGroup {
+    const last = this.#lastGroup;
+    if (last && isSameGroup(last, group)) return last;
+    this.#lastGroup = group;
+    return group;
   }
 
   limitsOf({ name: program, queue, version }: Omit<Startable, "schema" | "limits">): Promise<readonly LimitRule[]> {

@@ -1,6 +1,6 @@
 // Finds out, soon after a start, whether any live node takes runs of its program.
 
-import type { NewRun } from "../kernel/run/new-run.js";
+import type { NewRun, RunGroup } from "../kernel/run/new-run.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import { claimsFrom } from "./capable-node.js";
@@ -22,6 +22,8 @@ export class ServedCheck {
   readonly #options: ServedCheckOptions;
   /** By group, as text: when it was looked up. */
   readonly #lookedAt = new Map<string, number>();
+  /** The group of the last start, and until when it needs no look. */
+  #last: { readonly group: RunGroup; readonly until: number } | null = null;
 
   constructor(options: ServedCheckOptions) {
     this.#options = options;
@@ -31,10 +33,13 @@ export class ServedCheck {
   started(run: Pick<NewRun, "id" | "group">): void {
     const { world, isWanted } = this.#options;
     if (!isWanted()) return;
+    const now = world.monotonicNow();
+    if (run.group === this.#last?.group && now < this.#last.until) return;
     const { env, stack, queue, program, version } = run.group;
     const key = JSON.stringify([env, stack, queue, program, version]);
-    const now = world.monotonicNow();
-    if (now - (this.#lookedAt.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
+    const until = (this.#lookedAt.get(key) ?? Number.NEGATIVE_INFINITY) + AGAIN_MS;
+    this.#last = now < until ? { group: run.group, until } : null;
+    if (now < until) return;
     if (this.#lookedAt.size >= MOST_GROUPS) this.#lookedAt.clear();
     this.#lookedAt.set(key, now);
     this.#look(run).catch(() => this.#lookedAt.delete(key));
