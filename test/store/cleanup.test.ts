@@ -17,6 +17,7 @@ import {
 } from "../../src/store/postgres/clean-up.js";
 import type { Statement } from "../../src/store/postgres/connection/dialect.js";
 import { pruneInstances } from "../../src/store/postgres/machine/machines.js";
+import { pruneRuns } from "../../src/store/postgres/run/retain-runs.js";
 import { explain } from "./planner/planner-explain.js";
 import { accept, append, claimFrom, commitOf, group, json, newRuns, scene, signal } from "./scene.js";
 
@@ -299,3 +300,21 @@ describe("plans", () => {
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+describe("the retention of runs", () => {
+  const age = ["test", 0, 10, null, null, null, null];
+  const cases = { prune: [pruneRuns, age], clean: [cleanRuns, ["test", "{0,0,0,0,0}", 10]] } as const;
+  for (const [name, [statement, values]] of Object.entries(cases)) {
+    test(`${name} adds no flush to those of the nodes, and leaves the session as it was`, async () => {
+      const client = new pg.Client({ connectionString: s.url });
+      opened.push(client);
+      await client.connect();
+      const setting = async () => (await client.query("show synchronous_commit")).rows[0].synchronous_commit;
+      await client.query("begin");
+      await client.query(s.text(statement), [...values]);
+      expect(await setting()).toBe("off");
+      await client.query("commit");
+      expect(await setting()).toBe("on");
+    });
+  }
+});

@@ -9,7 +9,7 @@ import { interval } from "./connection/instant.js";
 import { float8, rowset } from "./connection/rowset.js";
 import { pruneInstances } from "./machine/machines.js";
 import { ENDED, ENDED_PARTS, endedPartOf } from "./run/ended-states.js";
-import { removeOld } from "./run/remove-runs-sql.js";
+import { removeOld, UNFLUSHED } from "./run/remove-runs-sql.js";
 
 const PART_OF: Readonly<Record<EndedState, number>> = {
   completed: ENDED_PARTS.ended,
@@ -56,7 +56,7 @@ with ages as materialized (
   where r.id = any(array(select id from found)) and r.state in ${ENDED}
   for no key update of r skip locked
 ), ${removeOld(d)}
-select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more`;
+select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more, ${UNFLUSHED}`;
 });
 
 /** A key that was reserved for a time and outlived its run. One whose run exists is free by then, too. */

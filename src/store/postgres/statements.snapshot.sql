@@ -1428,7 +1428,8 @@ held as materialized (
   ) k
 ),
 keys as (delete from "holdfast".run_keys k where k.hash = any (array (select hash from held)))
-select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more;
+select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more,
+  (select set_config('synchronous_commit', 'off', true)) as flush;
 
 -- commit_runs · claim/commit.ts
 -- Commits effects that write only their runs' own rows and journals.
@@ -6574,7 +6575,7 @@ past as materialized (
   for update skip locked
 ),
 rates as (delete from "holdfast".limit_rates r where r.key = any (array (select key from past)))
-select count(*)::int as removed
+select count(*)::int as removed, (select set_config('synchronous_commit', 'off', true)) as flush
 from gone;
 
 -- put_kept_values · kept/kept.ts

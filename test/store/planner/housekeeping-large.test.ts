@@ -54,7 +54,7 @@ describe("300,000 ended runs with random ids, few of them old and not archived y
     await runsOf("other", 40_000, ended("completed", 9));
     await runsOf("test", FEW, ended("failed", 5));
     await runsOf("test", FEW, ended("completed", 40, "now()"));
-  }, 30_000);
+  }, 120_000);
 
   for (const analyzed of [false, true]) {
     test(`archive and prune read what they take, ${analyzed ? "analyzed" : "never analyzed"}`, async () => {
@@ -118,7 +118,7 @@ describe("150,000 unread messages, most of them of runs that wait for a worker",
     await mail(3, "state = 'waiting'", "signal");
     await mail(2, "state = 'parked' and wake_at is null", "child");
     await mail(1, "state = 'completed'", "signal");
-  }, 30_000);
+  }, 120_000);
 
   for (const analyzed of [false, true]) {
     test(`one call reads a window of them, ${analyzed ? "analyzed" : "never analyzed"}`, async () => {

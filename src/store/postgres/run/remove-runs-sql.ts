@@ -7,6 +7,12 @@ import { oneOf } from "../connection/rowset.js";
 import { ENDED } from "./ended-states.js";
 
 /**
+ * A deletion is not flushed by itself: what a crash of the server brings back is old, and is deleted again. A commit that relies on
+ * the deletion comes later in the log, and its flush includes it. So retention adds no flush to those of the nodes.
+ */
+export const UNFLUSHED = "(select set_config('synchronous_commit', 'off', true)) as flush";
+
+/**
  * Deletes the runs of `old`, which are locked; $1 is the env and $3 the most rows. Keys are locked in their order first, as in the
  * statement that frees stale ones; of the messages, no other statement waits for one while it holds another. A key that is reserved
  * for a longer time stays, and goes with `cleanUp`. Keys are looked up one by one: as two lists of ids, each key was compared with

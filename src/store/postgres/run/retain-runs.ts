@@ -7,7 +7,7 @@ import type { Database } from "../connection/database.js";
 import { type Dialect, query, type Statement, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { ENDED, ENDED_PARTS, endedPartOf } from "./ended-states.js";
-import { removeOld, removePastRates } from "./remove-runs-sql.js";
+import { removeOld, removePastRates, UNFLUSHED } from "./remove-runs-sql.js";
 
 /** Runs in one statement. One statement for 200,000 took longer than the query timeout, and was repeated until the call failed. */
 const BATCH = 1_000;
@@ -86,7 +86,7 @@ export const pruneRuns = statement(
   (
     d,
   ) => `${oldOnes(d, Object.values(ENDED_PARTS), isUnneeded(d))}, ${removeOld(d, `greatest($2::float8, ${PROBE_GRACE_MS})`)}, ${removePastRates(d)}
-select count(*)::int as removed from gone`,
+select count(*)::int as removed, ${UNFLUSHED} from gone`,
 );
 
 const countPrunable = query<EndedRuns>({
