@@ -8,6 +8,24 @@ const CANCELLATION = "src/replay/cancellation.ts";
 
 export const cancelling: readonly Mutant[] = [
   {
+    name: "the context of clean-ups stays on for good",
+    breaks: "speed",
+    edits: [{ file: "src/workflow/cleaning-up.ts", find: "if (open.size === 0) context.disable();", put: "" }],
+    killedBy: [{ file: "test/workflow/cleaning-up.test.ts", test: "switched off when the last clean-up has ended" }],
+  },
+  {
+    name: "what a clean-up left behind counts as clean-up",
+    breaks: "S23",
+    edits: [
+      {
+        file: "src/workflow/cleaning-up.ts",
+        find: "return cleanup?.replay === replay && open.has(cleanup);",
+        put: "return cleanup?.replay === replay;",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/cleaning-up.test.ts", test: "only what is called inside a clean-up" }],
+  },
+  {
     name: "an ordinary step begins after the cancel was raised",
     breaks: "S23: only clean-up begins after the request",
     edits: [

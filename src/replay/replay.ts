@@ -90,6 +90,11 @@ export class Replay {
     this.#over.throwIfOver();
   }
 
+  /** Called when this session has ended, also when its run was only released. */
+  onOver(callback: () => void): void {
+    this.#over.onHappened(callback);
+  }
+
   /** True while a step's work runs synchronously, until its first await. */
   get insideStep(): boolean {
     return this.#inStep;

@@ -19,6 +19,7 @@ export class RunOverSignal {
   /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
+  #callbacks: (() => void)[] | null = null;
 
   constructor(session: Session) {
     this.#session = session;
@@ -42,6 +43,13 @@ export class RunOverSignal {
   happened(): void {
     this.#isOver = true;
     this.#over?.abort(this.error());
+    for (const callback of this.#callbacks ?? []) callback();
+  }
+
+  /** Also when the run is only released: this session has ended. */
+  onHappened(callback: () => void): void {
+    if (this.#isOver) callback();
+    else (this.#callbacks ??= []).push(callback);
   }
 
   error(): RunOver {

@@ -1,6 +1,5 @@
 // The calls of one session: each gets its identity and is passed to the replay.
 
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
@@ -11,11 +10,9 @@ import type { CallOptions } from "../replay/recorded-call.js";
 import type { Replay } from "../replay/replay.js";
 import { StepCall, type StepInfo } from "../replay/step-call.js";
 import type { StepTransactionClient, Transaction } from "../store/contract/transaction.js";
+import { isCleaningUp } from "./cleaning-up.js";
 import type { StepOptions, TransactionOptions } from "./context.js";
 import { NO_OPTIONS, PLAIN, rulesOf } from "./step-rules.js";
-
-/** The function whose clean-up is being executed: its calls are made even if the run is cancelled. */
-export const cleaningUp = new AsyncLocalStorage<Replay>();
 
 export type Work<T> = (step: StepInfo) => T | Promise<T>;
 export type TransactionWork<T> = (tx: StepTransactionClient, step: StepInfo) => T | Promise<T>;
@@ -103,7 +100,7 @@ export class WorkflowCalls {
         const path = `${kind} ${JSON.stringify(name)}`;
         throw new InvalidInput(path, `the key ${JSON.stringify(used)} is used twice in this run`);
       }
-      const isCleanup = cleaningUp.getStore() === this.replay;
+      const isCleanup = isCleaningUp(this.replay);
       made = newCall({ id, name, key: used, replay: this.replay, codecs: this.codecs, isCleanup, resolve, reject });
       this.replay.ask(made);
     });

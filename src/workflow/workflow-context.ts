@@ -23,6 +23,7 @@ import type { Signal } from "../replay/signal.js";
 import { WaitCall } from "../replay/wait-call.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
+import { cleanUp } from "./cleaning-up.js";
 import type {
   ApprovalOptions,
   ChildOptions,
@@ -34,7 +35,7 @@ import type {
   Winner,
 } from "./context.js";
 import { NO_OPTIONS, rulesOf } from "./step-rules.js";
-import { cleaningUp, quiet, type TransactionWork, type Work, WorkflowCalls } from "./workflow-calls.js";
+import { quiet, type TransactionWork, type Work, WorkflowCalls } from "./workflow-calls.js";
 
 /** What the node provides to a session. */
 export interface Surroundings {
@@ -154,7 +155,7 @@ export class WorkflowContext extends WorkflowCalls implements Context {
 
   cleanup<T>(work: () => T | Promise<T>): Promise<T> {
     const { cancellation } = this.replay;
-    const done = cleaningUp.run(this.replay, async () => work());
+    const done = cleanUp(this.replay, work);
     done.catch((error) => cancellation?.cleanupFailed(error));
     return done;
   }

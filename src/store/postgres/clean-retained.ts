@@ -56,7 +56,8 @@ with ages as materialized (
   where r.id = any(array(select id from found)) and r.state in ${ENDED}
   for no key update of r skip locked
 ), ${removeOld(d)}
-select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more, ${UNFLUSHED}`;
+select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more
+${UNFLUSHED}`;
 });
 
 /** A key that was reserved for a time and outlived its run. One whose run exists is free by then, too. */

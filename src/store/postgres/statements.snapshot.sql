@@ -1428,8 +1428,8 @@ held as materialized (
   ) k
 ),
 keys as (delete from "holdfast".run_keys k where k.hash = any (array (select hash from held)))
-select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more,
-  (select set_config('synchronous_commit', 'off', true)) as flush;
+select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more
+where set_config('synchronous_commit', 'off', true) = 'off';
 
 -- commit_runs · claim/commit.ts
 -- Commits effects that write only their runs' own rows and journals.
@@ -6575,8 +6575,8 @@ past as materialized (
   for update skip locked
 ),
 rates as (delete from "holdfast".limit_rates r where r.key = any (array (select key from past)))
-select count(*)::int as removed, (select set_config('synchronous_commit', 'off', true)) as flush
-from gone;
+select (select count(*) from gone)::int as removed
+where set_config('synchronous_commit', 'off', true) = 'off';
 
 -- put_kept_values · kept/kept.ts
 -- Writes and removes kept values, under a claim if one is given.

@@ -10,7 +10,7 @@ import { ENDED } from "./ended-states.js";
  * A deletion is not flushed by itself: what a crash of the server brings back is old, and is deleted again. A commit that relies on
  * the deletion comes later in the log, and its flush includes it. So retention adds no flush to those of the nodes.
  */
-export const UNFLUSHED = "(select set_config('synchronous_commit', 'off', true)) as flush";
+export const UNFLUSHED = "where set_config('synchronous_commit', 'off', true) = 'off'";
 
 /**
  * Deletes the runs of `old`, which are locked; $1 is the env and $3 the most rows. Keys are locked in their order first, as in the

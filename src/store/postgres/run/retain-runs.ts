@@ -86,7 +86,7 @@ export const pruneRuns = statement(
   (
     d,
   ) => `${oldOnes(d, Object.values(ENDED_PARTS), isUnneeded(d))}, ${removeOld(d, `greatest($2::float8, ${PROBE_GRACE_MS})`)}, ${removePastRates(d)}
-select count(*)::int as removed, ${UNFLUSHED} from gone`,
+select (select count(*) from gone)::int as removed ${UNFLUSHED}`,
 );
 
 const countPrunable = query<EndedRuns>({
