@@ -48,8 +48,9 @@ export class RunOverSignal {
 
   /** Also when the run is only released: this session has ended. */
   onHappened(callback: () => void): void {
-    if (this.#isOver) callback();
-    else (this.#callbacks ??= []).push(callback);
+    if (this.#isOver) return callback();
+    this.#callbacks ??= [];
+    this.#callbacks.push(callback);
   }
 
   error(): RunOver {

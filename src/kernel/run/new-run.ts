@@ -22,11 +22,7 @@ export interface RunGroup {
 
 export function isSameGroup(a: RunGroup, b: RunGroup): boolean {
   return (
-    a.env === b.env &&
-    a.stack === b.stack &&
-    a.queue === b.queue &&
-    a.program === b.program &&
-    a.version === b.version
+    a.env === b.env && a.stack === b.stack && a.queue === b.queue && a.program === b.program && a.version === b.version
   );
 }
 
