@@ -19,6 +19,7 @@ export class RunOverSignal {
   /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
+  /** Created on first use, too. */
   #callbacks: (() => void)[] | null = null;
 
   constructor(session: Session) {
@@ -48,9 +49,9 @@ export class RunOverSignal {
 
   /** Also when the run is only released: this session has ended. */
   onHappened(callback: () => void): void {
-    if (this.#isOver) return callback();
     this.#callbacks ??= [];
     this.#callbacks.push(callback);
+    if (this.#isOver) callback();
   }
 
   error(): RunOver {
