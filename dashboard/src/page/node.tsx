@@ -16,7 +16,7 @@ import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { PageHead } from "../part/tabs.js";
 import { Age, Instant, Until } from "../part/time.js";
-import { busyOf, Mode, NodeState, vitalsText } from "./nodes.js";
+import { busyOf, Mode, NodeState, Vitals } from "./nodes.js";
 
 export default function NodePage({ params }: PageProps) {
   const node = useRoute("nodes.get", { node: params["node"] as string }, { everyMs: 3_000 });
@@ -129,7 +129,9 @@ function Facts({ node }: { readonly node: NodeRow }) {
         {lengthOf(node.leaseMs)}, every {lengthOf(node.heartbeatMs)}
       </dd>
       <dt>Loop p99, memory</dt>
-      <dd class="num">{vitalsText(node)}</dd>
+      <dd class="num">
+        <Vitals node={node} />
+      </dd>
       <dt>Executors</dt>
       <dd>
         {node.executors.map(({ name, slots, queues }) => (

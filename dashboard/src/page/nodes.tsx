@@ -62,7 +62,11 @@ function NoNodes() {
 }
 
 function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Column<NodeRow>[] {
-  const vitals: Column<NodeRow> = { title: "Loop p99, memory", class: "right num wrap", cell: vitalsText };
+  const vitals: Column<NodeRow> = {
+    title: "Loop p99, memory",
+    class: "right num wrap",
+    cell: (node) => <Vitals node={node} />,
+  };
   return [
     {
       title: "Node",
@@ -113,10 +117,13 @@ function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: 
   );
 }
 
-export function vitalsText({ vitals, alive }: NodeRow): string {
-  return vitals === null || !alive
-    ? "–"
-    : `${vitals.loopP99Ms} ms, ${bytes(vitals.rssBytes)}`.replaceAll(/(?<=\d) /g, "\u00a0");
+export function Vitals({ node: { vitals, alive } }: { readonly node: NodeRow }) {
+  if (vitals === null || !alive) return <>–</>;
+  return (
+    <>
+      <span class="whole">{Math.round(vitals.loopP99Ms)} ms,</span> <span class="whole">{bytes(vitals.rssBytes)}</span>
+    </>
+  );
 }
 
 /** What a node holds is known at once, and how it is divided among several executors a few seconds later. */
