@@ -110,7 +110,7 @@ function report(error: unknown, words: readonly string[], terminal: Terminal): v
   }
   terminal.writeError(`holdfast: ${visible(message)}\n`);
   if (error instanceof CommandMisused) {
-    const name = COMMAND_NAMES.find((one) => words.includes(one));
+    const name = words.find((word) => COMMAND_NAMES.includes(word));
     terminal.writeError(`See holdfast ${name ? `${name} ` : ""}--help.\n`);
   } else if (!expected && error instanceof Error) {
     const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));

@@ -29,6 +29,14 @@ export class DatabaseUnreachable extends HoldfastError {
   readonly code = "DATABASE_UNREACHABLE";
 }
 
+export class DefinitionUnknown extends HoldfastError {
+  readonly code = "DEFINITION_UNKNOWN";
+
+  constructor(name: string) {
+    super(`There is no definition ${JSON.stringify(name)}. List them with \`holdfast definitions\`.`);
+  }
+}
+
 /** Only failed, dead and quarantined runs can be retried. */
 export class RunNotRetried extends HoldfastError {
   readonly code = "RUN_NOT_RETRIED";

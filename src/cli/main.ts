@@ -3,10 +3,10 @@
 
 import { systemWorld } from "../kernel/system-world.js";
 import { runCommandLine } from "./command-line.js";
-import type { Terminal } from "./text/terminal.js";
+import { keysIn, type Terminal } from "./text/terminal.js";
 
 function readKeys(onKey: (key: string) => void): () => void {
-  const hear = (data: Buffer) => onKey(data.toString());
+  const hear = (data: Buffer) => keysIn(data.toString()).forEach(onKey);
   process.stdin.setRawMode(true).resume().on("data", hear);
   return () => void process.stdin.off("data", hear).pause().setRawMode(false);
 }

@@ -1,5 +1,6 @@
 // Why runs wait: the limit, the paused queue, the child or the question, and which step is under way. Read for one page of runs.
 
+import { openWaits, WAIT_ENTRIES } from "../client/open-waits.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { OutlineEntry } from "../store/contract/view/views.js";
@@ -15,8 +16,6 @@ export interface RunReasons {
 
 export const NO_REASONS: RunReasons = { limits: new Map(), pausedQueues: new Map(), last: new Map() };
 
-const LAST_ENTRIES = 20;
-
 export async function reasonsOf(store: Store, env: string, runs: readonly RunRecord[]): Promise<RunReasons> {
   const held = runs.filter(({ state }) => state === "held").map(({ id }) => id);
   const working = runs.filter(({ state, pending }) => state === "running" || (state === "parked" && pending === 0));
@@ -25,7 +24,7 @@ export async function reasonsOf(store: Store, env: string, runs: readonly RunRec
     held.length > 0 ? store.views.waitsFor(held) : [],
     waits ? store.queues.list(env) : [],
     working.length > 0
-      ? store.views.outline(working.map(({ id }) => ({ runId: id, limit: LAST_ENTRIES, last: true })))
+      ? store.views.outline(working.map(({ id }) => ({ runId: id, limit: WAIT_ENTRIES, last: true })))
       : [],
   ]);
   return {
@@ -41,25 +40,14 @@ const WAITS: Readonly<Record<string, string>> = {
   "approval.begun": "asks for approval",
   enqueue: "waits for child",
 };
-const ENDS: Readonly<Record<string, string>> = { "sleep.begun": "sleep", "wait.begun": "wait.expired" };
 
 /** What a parked run waits for, by its last entries; null: they do not show it. */
 export function waitOf(entries: readonly OutlineEntry[]): string | null {
-  const open = entries.filter((entry) => WAITS[entry.kind] !== undefined && !isOver(entry, entries));
+  const open = openWaits(entries);
   const last = open.at(-1);
   if (!last) return null;
   const more = open.length > 1 ? ` and ${open.length - 1} more` : "";
   return `${WAITS[last.kind]} ${last.name}${last.kind === "enqueue" ? ` ${last.key?.slice(0, 13)}` : ""}${more}`;
-}
-
-function isOver({ kind, name, key, seq }: OutlineEntry, entries: readonly OutlineEntry[]): boolean {
-  const later = entries.filter((entry) => entry.seq > seq);
-  if (kind === "enqueue") return later.some((entry) => entry.key === `child:${key}`);
-  if (kind === "approval.begun") return later.some((entry) => entry.key?.startsWith(`wait:${name}:${key}`));
-  const isSignal = (entry: OutlineEntry) => kind === "wait.begun" && entry.kind === "take" && entry.name === name;
-  return later.some(
-    (entry) => isSignal(entry) || (entry.kind === ENDS[kind] && entry.name === name && entry.key === key),
-  );
 }
 
 /** What was recorded last, and since when the run works on what follows. */

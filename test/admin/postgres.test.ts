@@ -52,6 +52,14 @@ test("an approval is asked, seen, and decided by a member of its group; the seco
     (page) => page.rows.length === 1,
   );
   expect(rows[0]).toMatchObject({ runId: id, approval: "ship", nth: "1", to: "warehouse", ask: "Ship it?" });
+  // Parked or about to be: the row says what it waits for, and not only that it is parked.
+  const asking = { kind: "approval.begun", name: "ship" };
+  expect((await api(`/runs/${id}`)).body.last).toMatchObject(asking);
+  const parked = await until(
+    async () => (await api("/runs?state=parked")).body,
+    ({ rows: found }) => found.length > 0,
+  );
+  expect(parked.rows.find((row: { id: string }) => row.id === id).last).toMatchObject(asking);
   // Without the permission to read, the question stays hidden.
   expect((await api("/approvals", { user: "bob:see" })).body.rows[0]).toMatchObject({ ask: null });
   const decision = { approval: "ship", choice: "approved", shown: rows[0].hash };

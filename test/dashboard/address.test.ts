@@ -7,6 +7,7 @@ import {
   instantOf,
   matchPath,
   readAddress,
+  shortId,
   withQuery,
   writeAddress,
 } from "../../dashboard/src/live/address.js";
@@ -54,6 +55,11 @@ describe("an address", () => {
       { name: "to", value: "x" },
     ]);
   });
+});
+
+test("the short ids of runs of one millisecond differ", () => {
+  const ids = ["01a1ea62-fd76-7000-802e-f415e441ab20", "01a1ea62-fd76-7001-9c3b-0a2be441ab21"];
+  expect(ids.map(shortId)).toEqual(["01a1ea62-fd76", "01a1ea62-fd76-7001"]);
 });
 
 test("a call carries the env exactly where the route takes one", () => {

@@ -17,10 +17,13 @@ const SOON = { timeout: 15_000, interval: 100 };
 
 interface Owned {
   readonly id: string;
+  readonly last: { readonly kind: string } | null;
   readonly owner: string | null;
 }
 
 interface Claim {
+  /** When its first entry was written. */
+  readonly from: string | null;
   readonly reclaimed: { readonly refused: number } | null;
 }
 
@@ -75,15 +78,19 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     const { rows } = await cluster.api("/nodes");
     return new Map(rows.map((one: Record<string, string>) => [one["incarnation"], one["name"]]));
   };
-  /** The name of a node that works on orders now, and one of them; more orders keep the nodes busy meanwhile. */
-  const busyNode = async (not: string | null): Promise<{ readonly node: string; readonly runId: string }> => {
+  /** The name of a node that works on orders now, and one of them (`wrote`: in its second step); more orders keep the nodes busy meanwhile. */
+  const busyNode = async (
+    not: string | null,
+    wrote = false,
+  ): Promise<{ readonly node: string; readonly runId: string }> => {
     const input = (i: number) => ({ id: `story-${i}`, cents: 1, seconds: 3 });
     await Promise.all([1, 2, 3, 4, 5, 6].map((i) => cluster.api("/runs", { program: "order", input: input(i) })));
     let found: { readonly node: string; readonly runId: string } | null = null;
     await expect
       .poll(async () => {
         const [known, { rows }] = await Promise.all([names(), cluster.api("/runs?state=running&program=order")]);
-        const held = rows.map(({ id, owner }: Owned) => ({ runId: id, node: known.get(owner ?? "") ?? "" }));
+        const able = rows.filter(({ last }: Owned) => !wrote || last?.kind === "step");
+        const held = able.map(({ id, owner }: Owned) => ({ runId: id, node: known.get(owner ?? "") ?? "" }));
         found = held.find(({ node }: { node: string }) => node !== "" && node !== not) ?? null;
         return found;
       }, SOON)
@@ -111,9 +118,11 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     const { node } = await busyNode(null);
     await nodeRow(node).getByRole("button", { name: "kill -9" }).click();
     await page.getByText(`${node} was killed.`).waitFor();
-    frozenNode = (await busyNode(node)).node;
+    frozenNode = (await busyNode(node, true)).node;
     await nodeRow(frozenNode).getByRole("button", { name: "Freeze" }).click();
     await page.getByText(`${frozenNode} is frozen for`).waitFor();
+    await nodeRow(frozenNode).getByText("frozen").waitFor();
+    await page.locator(".badge", { hasText: "silent" }).first().waitFor();
     await shot("nodes");
     await expect.poll(() => takenFrom(node), SOON).not.toEqual([]);
     killed = (await takenFrom(node))[0]!;
@@ -122,6 +131,37 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     const lane = () => page.locator("svg.drawing").first().getAttribute("aria-label");
     await expect.poll(lane, SOON).toContain(`${node} held claim`);
     await expect.poll(lane, SOON).toMatch(/No node had it for .* node-[abc] held claim/);
+  });
+
+  test("the frozen node wakes, and the page shows that its late write was refused and its run ends", async () => {
+    /** 0: no late write was refused; 2: its node had written before, so that the picture shows both owners. */
+    const worthOf = async (id: string): Promise<number> => {
+      const { claims } = await cluster.api(`/runs/${id}/claims`);
+      const lost = claims.find(({ reclaimed }: Claim) => (reclaimed?.refused ?? 0) > 0);
+      return lost === undefined ? 0 : lost.from === null ? 1 : 2;
+    };
+    let [found, best]: [string | null, number] = [null, 0];
+    await expect
+      .poll(async () => {
+        for (const id of await takenFrom(frozenNode)) {
+          const worth = await worthOf(id);
+          if (worth > best) [found, best] = [id, worth];
+        }
+        return found;
+      }, SOON)
+      .not.toBeNull();
+    await open(`runs/${found}`);
+    await expect.poll(() => page.locator(".story.is-refused").textContent(), SOON).toContain("late write");
+    // A person answers what it asks meanwhile; the load answers for its own orders.
+    const ended = async () => {
+      const { state } = await cluster.api(`/runs/${found}`);
+      const decision = { approval: "ship", nth: "1", choice: "approved" };
+      if (state === "parked") await cluster.api(`/runs/${found}/decide`, decision);
+      return state;
+    };
+    await expect.poll(ended, { timeout: 30_000, interval: 500 }).toBe("completed");
+    await page.locator(".row-name", { hasText: "completed" }).waitFor();
+    await shot("takeover");
   });
 
   test("a group of dead letters is retried", async () => {
@@ -207,23 +247,6 @@ describeWith("browser", "the dashboard of a development cluster", (executablePat
     await open(`machines/payment/${await unpaid()}`);
     await page.locator(".state-box.is-active", { hasText: "pending" }).waitFor();
     await expect.poll(() => page.locator("svg.drawing").textContent(), SOON).toMatch(/after 1m in \d\d:\d\d/);
-  });
-
-  test("the frozen node wakes, and the page shows that its late write was refused", async () => {
-    const refusedOf = async (id: string) => {
-      const { claims } = await cluster.api(`/runs/${id}/claims`);
-      return Math.max(...claims.map(({ reclaimed }: Claim) => reclaimed?.refused ?? 0));
-    };
-    let found: string | null = null;
-    await expect
-      .poll(async () => {
-        for (const id of await takenFrom(frozenNode)) if ((await refusedOf(id)) > 0) found = id;
-        return found;
-      }, SOON)
-      .not.toBeNull();
-    await open(`runs/${found}`);
-    await expect.poll(() => page.locator(".story.is-refused").textContent(), SOON).toContain("late write");
-    await shot("takeover");
   });
 
   test("a mode is switched, filters survive a reload, and a deep link opens", async () => {

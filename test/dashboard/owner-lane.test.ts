@@ -175,4 +175,16 @@ describe("the owner lane", () => {
     ]);
     expect(marks.map(({ x }) => x)).toEqual([250]);
   });
+
+  test("shortens what has no room: a gap to its time, a wait to its word, never behind a mark", () => {
+    const lost = claim(1, "node-a", [1, 5], "reclaimed", {
+      reclaimed: { at: at(7), by: null, outcome: "waiting", refused: 0 },
+    });
+    const drawn = lane({ claims: [lost, claim(2, "node-b", [7, 9], "parked"), claim(3, "node-c", [10, 11], "held")] });
+    const { boxes } = laneBoxes(drawn, timeAxis([0, 20_000], 1_020));
+    const says = (width: number) => laneBoxes(drawn, timeAxis([0, 20_000], width)).boxes.map(({ label }) => label);
+    expect(boxes.map(({ label }) => label)).toEqual([null, "node-a", "2.0 s", "node-b", null, "node-c"]);
+    expect(boxes.map(({ x, labelX }) => labelX - x)).toEqual([7, 7, 13, 7, 7, 7]);
+    expect(says(1_640)).toEqual(["queued", "node-a", "no owner 2.0 s", "node-b", "parked", "node-c"]);
+  });
 });

@@ -151,6 +151,12 @@ describe("the time axis", () => {
     expect(ticks.map(({ text }) => text)).toEqual(["00:00:15", ":30", ":45", "00:01:00"]);
   });
 
+  test("writes a text in front of its line where there is no room behind it", () => {
+    const ticks = ticksOf(timeAxis([10_000, 62_500], 660));
+    expect(ticks.map(({ anchor }) => anchor)).toEqual(["start", "start", "start", "start", "start", "end"]);
+    expect(ticks.at(-1)).toMatchObject({ text: "00:01:00" });
+  });
+
   test("is never without length", () => {
     for (const instants of [[], [5], [5, 5]]) expect(xOf(timeAxis(instants, 100), 5)).toBeGreaterThanOrEqual(0);
   });

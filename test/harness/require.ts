@@ -6,13 +6,15 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, test } from "vitest";
 
-export type Program = "pgbouncer" | "faketime" | "browser";
+export type Program = "pgbouncer" | "faketime" | "browser" | "zsh" | "fish";
 /** The right to mount a small disk of memory. */
 export type Needed = Program | "root";
 
 const FILE_NAMES: Record<Program, string[]> = {
   pgbouncer: ["pgbouncer"],
   faketime: ["faketime"],
+  zsh: ["zsh"],
+  fish: ["fish"],
   browser: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"],
 };
 

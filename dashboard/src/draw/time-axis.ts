@@ -30,7 +30,11 @@ export interface Tick {
   readonly at: number;
   readonly x: number;
   readonly text: string;
+  /** `end` where the text has no room at the right of its line. */
+  readonly anchor: "start" | "end";
 }
+
+const CHARACTER = 7;
 
 /** About one tick per 110 pixels. The first names the whole time, later ones what changed. */
 export function ticksOf(axis: TimeAxis): readonly Tick[] {
@@ -40,7 +44,8 @@ export function ticksOf(axis: TimeAxis): readonly Tick[] {
   const first = Math.ceil(axis.from / step) * step;
   const ticks: Tick[] = [];
   for (let at = first; at <= axis.to && (ticks.length === 0 || xOf(axis, at) < axis.width - 28); at += step) {
-    ticks.push({ at, x: xOf(axis, at), text: tickText(at, step, ticks.at(-1)?.at ?? null) });
+    const [x, text] = [xOf(axis, at), tickText(at, step, ticks.at(-1)?.at ?? null)];
+    ticks.push({ at, x, text, anchor: x + text.length * CHARACTER > axis.width ? "end" : "start" });
   }
   return ticks;
 }

@@ -78,8 +78,8 @@ function withConflicts(rows: readonly Approval[], conflicts: readonly Conflict[]
   return [...conflicts.map(({ question }) => question).filter((one) => !open.has(idOf(one))), ...rows];
 }
 
-/** The two choices of a question that names none. */
-const LABELS: Readonly<Record<string, string>> = { approved: "Approve", denied: "Deny" };
+/** The two choices of a question that names none, and the one of a question whose answer is data. */
+const LABELS: Readonly<Record<string, string>> = { approved: "Approve", denied: "Deny", answered: "Answer" };
 
 interface QuestionProps {
   readonly one: Approval;
@@ -120,12 +120,11 @@ function Question({ one, conflict, onConflict, then }: QuestionProps) {
           {one.program} <span class="mono">{shortId(one.runId)}</span>
         </a>
         <span class="muted">
-          asked <Age at={one.askedAt} suffix=" ago" />
-          {one.to !== null && <> of {one.to}</>}
+          asked{one.to !== null && <> of {one.to}</>} <Age at={one.askedAt} suffix=" ago" />
           {one.deadline !== null && (
             <>
               {" "}
-              · expires in <Until at={one.deadline} />
+              · <Until at={one.deadline} before="expires in " late="over its deadline" />
             </>
           )}
         </span>

@@ -2,6 +2,7 @@
 
 import { doing } from "../draw/doing.js";
 import { ownerStripe } from "../draw/owner-stripe.js";
+import { duration } from "../draw/words.js";
 import { shortId } from "../live/address.js";
 import { now } from "../live/clock.js";
 import { isDevNode } from "../live/dev.js";
@@ -15,7 +16,7 @@ import { Empty, Panel, Show } from "../part/panel.js";
 import { type Column, Rows } from "../part/rows.js";
 import { PageHead } from "../part/tabs.js";
 import { Age, Instant, Until } from "../part/time.js";
-import { busyOf, Mode, NodeState, vitalsText } from "./nodes.js";
+import { busyOf, Mode, NodeState, Vitals } from "./nodes.js";
 
 export default function NodePage({ params }: PageProps) {
   const node = useRoute("nodes.get", { node: params["node"] as string }, { everyMs: 3_000 });
@@ -98,6 +99,8 @@ function WholeNode({ node, then }: { readonly node: NodeDetail; readonly then: (
   );
 }
 
+const lengthOf = (ms: number | null) => (ms === null ? "–" : duration(ms).replace(".0 s", " s"));
+
 function Facts({ node }: { readonly node: NodeRow }) {
   return (
     <dl class="facts panel-body">
@@ -123,10 +126,12 @@ function Facts({ node }: { readonly node: NodeRow }) {
       </dd>
       <dt>Lease, heartbeat</dt>
       <dd>
-        {node.leaseMs ?? "–"} ms, {node.heartbeatMs ?? "–"} ms
+        {lengthOf(node.leaseMs)}, every {lengthOf(node.heartbeatMs)}
       </dd>
       <dt>Loop p99, memory</dt>
-      <dd class="num">{vitalsText(node)}</dd>
+      <dd class="num">
+        <Vitals node={node} />
+      </dd>
       <dt>Executors</dt>
       <dd>
         {node.executors.map(({ name, slots, queues }) => (
@@ -134,7 +139,9 @@ function Facts({ node }: { readonly node: NodeRow }) {
             <span class="slot-line">
               {name} <Slots busy={busyOf(node, name)} slots={slots} />
             </span>{" "}
-            <span class="muted">{queues.join(", ")}</span>
+            <span class="muted">
+              {queues.length === 1 ? "queue" : "queues"} {queues.join(", ")}
+            </span>
           </div>
         ))}
       </dd>

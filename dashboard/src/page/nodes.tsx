@@ -1,5 +1,6 @@
 // Nodes: every live and silent one with mode, build, slots and what it holds; takeovers below.
 
+import { Fragment } from "preact";
 import { holderName } from "../draw/owner-lane.js";
 import { bytes, plural } from "../draw/words.js";
 import { shortId } from "../live/address.js";
@@ -61,7 +62,11 @@ function NoNodes() {
 }
 
 function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Column<NodeRow>[] {
-  const vitals: Column<NodeRow> = { title: "Loop p99, memory", class: "right num fit", cell: vitalsText };
+  const vitals: Column<NodeRow> = {
+    title: "Loop p99, memory",
+    class: "right num wrap",
+    cell: (node) => <Vitals node={node} />,
+  };
   return [
     {
       title: "Node",
@@ -83,12 +88,16 @@ function columnsWith(rows: readonly NodeRow[], reload: () => void): readonly Col
     },
     {
       title: "Slots",
-      cell: (node) =>
-        node.executors.map(({ name, slots }) => (
-          <div key={name} class="slot-line">
-            <span class="muted">{name}</span> <Slots busy={busyOf(node, name)} slots={slots} />
-          </div>
-        )),
+      cell: (node) => (
+        <div class="slot-lines">
+          {node.executors.map(({ name, slots }) => (
+            <Fragment key={name}>
+              <span class="muted">{name}</span>
+              <Slots busy={busyOf(node, name)} slots={slots} />
+            </Fragment>
+          ))}
+        </div>
+      ),
     },
     { title: "Holds", class: "right num", cell: (node) => node.holds },
     ...(rows.some((node) => node.vitals) ? [vitals] : []),
@@ -108,8 +117,13 @@ function NodeVerbs({ node, reload }: { readonly node: NodeRow; readonly reload: 
   );
 }
 
-export function vitalsText({ vitals, alive }: NodeRow): string {
-  return vitals === null || !alive ? "–" : `${vitals.loopP99Ms} ms, ${bytes(vitals.rssBytes)}`;
+export function Vitals({ node: { vitals, alive } }: { readonly node: NodeRow }) {
+  if (vitals === null || !alive) return <>–</>;
+  return (
+    <>
+      <span class="whole">{Math.round(vitals.loopP99Ms)} ms,</span> <span class="whole">{bytes(vitals.rssBytes)}</span>
+    </>
+  );
 }
 
 /** What a node holds is known at once, and how it is divided among several executors a few seconds later. */

@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<ProgramRow>[] = [
       servedBy.length === 0 ? (
         <span class="badge is-bad">no node</span>
       ) : (
-        `${claimedBy.length} of ${servedBy.length} claim`
+        `${claimedBy.length} of ${servedBy.length} claim it`
       ),
   },
   {

@@ -1,7 +1,7 @@
 // Queues and limits: depth and age, which nodes serve a queue, paused by whom, and how many runs hold and wait for each limit.
 
 import { withGaps } from "../draw/figures.js";
-import { count, duration } from "../draw/words.js";
+import { count, duration, plural } from "../draw/words.js";
 import { call } from "../live/api.js";
 import type { LimitRow, QueueRow } from "../live/model.js";
 import { RUN_STATES } from "../live/model.js";
@@ -171,8 +171,9 @@ function OneQueue({
             {scale.data !== null && (
               <>
                 <dt>Nodes that the work would fill</dt>
-                <dd class="num">
-                  {scale.data.wantedNodes} <span class="muted">of {scale.data.nodes} now</span>
+                <dd>
+                  {scale.data.wantedNodes}{" "}
+                  <span class="muted">· {plural(scale.data.nodes, "node serves", "nodes serve")} it now</span>
                 </dd>
               </>
             )}

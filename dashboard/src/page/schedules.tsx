@@ -81,7 +81,7 @@ function Next({ row: { paused, nextFires } }: { readonly row: ScheduleRow }) {
     <span class="muted">never again</span>
   ) : (
     <>
-      <Until at={first} />{" "}
+      <Until at={first} before="in " />{" "}
       <span class="muted">
         <Instant at={first} />
       </span>
@@ -100,8 +100,8 @@ function Strip({ row: { nextFires, paused } }: { readonly row: ScheduleRow }) {
       aria-label={`Next fires: ${nextFires.join(", ")}`}
     >
       <line x1={0} x2={250} y1={11} y2={11} />
-      {ticksOf(axis).map(({ x, text }) => (
-        <text key={x} x={Math.min(x, 205)} y={31}>
+      {ticksOf(axis).map(({ x, anchor, text }) => (
+        <text key={x} x={x + 4} y={31} text-anchor={anchor}>
           {text}
         </text>
       ))}

@@ -45,11 +45,27 @@ export default function Chart({ title, at, lines, marks, unit }: ChartProps) {
     <figure class="chart">
       <div ref={box} class="chart-box" role="img" aria-label={`${title} over time`} hidden={asTable} />
       {asTable && <ChartTable at={at} lines={lines} unit={unit} />}
-      <button type="button" class="link chart-switch" onClick={() => setAsTable(!asTable)}>
-        {asTable ? "as chart" : "as table"}
-        <span class="sr"> {title}</span>
-      </button>
+      <div class="chart-foot">
+        <button type="button" class="link chart-switch" onClick={() => setAsTable(!asTable)}>
+          {asTable ? "as chart" : "as table"}
+          <span class="sr"> {title}</span>
+        </button>
+        {lines.length > 1 && !asTable && <Legend lines={lines} />}
+      </div>
     </figure>
+  );
+}
+
+function Legend({ lines }: Pick<ChartProps, "lines">) {
+  return (
+    <span class="legend">
+      {lines.map(({ label, colour }) => (
+        <span key={label}>
+          <i style={{ borderColor: `var(${colour})` }} />
+          {label}
+        </span>
+      ))}
+    </span>
   );
 }
 

@@ -1,6 +1,7 @@
 // Tabs whose choice is in the address.
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { here, href } from "../live/router.js";
 
 export interface Tab {
@@ -18,8 +19,13 @@ export function Tabs({
   readonly current: string;
   readonly field?: string;
 }) {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone not all of them have room.
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [current, tabs.length]);
   return (
-    <nav class="tabs" aria-label="Parts of this page">
+    <nav class="tabs" aria-label="Parts of this page" ref={nav}>
       {tabs.map(({ id, label, badge }, i) => (
         <a
           key={id}

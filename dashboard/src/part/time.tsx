@@ -15,13 +15,19 @@ export function Age({ at, suffix = "" }: { readonly at: string | null; readonly 
   );
 }
 
-/** How long until; `late` once it has passed. */
-export function Until({ at, late = "late" }: { readonly at: string; readonly late?: string }) {
+interface UntilProps {
+  readonly at: string;
+  readonly before?: string;
+  readonly late?: string;
+}
+
+/** How long until, after the words `before`; `late` once it has passed. */
+export function Until({ at, before = "", late = "late" }: UntilProps) {
   const ms = Date.parse(at) - ticking();
   const title = `${clockTime(Date.parse(at), { day: true })} UTC`;
   return (
     <time dateTime={at} title={title} class={ms < 0 ? "is-late" : ""}>
-      {ms < 0 ? `${duration(-ms)} ${late}` : countdown(ms)}
+      {ms < 0 ? `${duration(-ms)} ${late}` : before + countdown(ms)}
     </time>
   );
 }

@@ -120,10 +120,10 @@ function Drawing({ lane, rows, axis, isLive, now, chosen }: DrawingProps) {
         </pattern>
       </defs>
       <g class="axis">
-        {ticksOf(axis).map(({ x, text }) => (
+        {ticksOf(axis).map(({ x, anchor, text }) => (
           <g key={x}>
             <line x1={x} x2={x} y1={AXIS_HEIGHT - 4} y2={height} />
-            <text x={x + 3} y={14}>
+            <text x={anchor === "end" ? x - 3 : x + 3} y={14} text-anchor={anchor}>
               {text}
             </text>
           </g>
@@ -142,7 +142,7 @@ function Lane({ lane, axis }: { readonly lane: OwnerLane; readonly axis: TimeAxi
   const { boxes, marks } = laneBoxes(lane, axis);
   return (
     <g transform={`translate(0 ${AXIS_HEIGHT})`}>
-      {boxes.map(({ segment, x, width, label }) => (
+      {boxes.map(({ segment, x, width, label, labelX }) => (
         <g
           key={`${segment.kind} ${segment.from}`}
           class={`lane-box is-${segment.kind} ${segment.stripe === null ? "" : `own-${segment.stripe}`}`}
@@ -150,7 +150,7 @@ function Lane({ lane, axis }: { readonly lane: OwnerLane; readonly axis: TimeAxi
           <title>{segment.text}</title>
           <rect x={x} y={2} width={width} height={22} rx={4} />
           {label !== null && (
-            <text x={x + (segment.kind === "gap" ? 13 : 7)} y={17}>
+            <text x={labelX} y={17}>
               {label}
             </text>
           )}
@@ -178,7 +178,7 @@ function Bars({
 }) {
   return (
     <>
-      {barBoxes(rows, axis).map(({ bar, x, y, width, text }, i) => (
+      {barBoxes(rows, axis).map(({ bar, x, y, width, text, isBefore }, i) => (
         <a
           key={i}
           class={`bar is-${bar.kind} ${bar.upTo ? "is-up-to" : ""} ${bar.seq !== null && bar.seq === chosen ? "is-chosen" : ""}`}
@@ -193,7 +193,7 @@ function Bars({
           )}
           {bar.kind === "cut" && <path class="cut-end" d={`M${x + width - 4} ${y + 9}l8 8m0-8-8 8`} />}
           {text !== null && (
-            <text x={x + width + 7} y={y + 17}>
+            <text x={isBefore ? x - 7 : x + width + 7} y={y + 17} text-anchor={isBefore ? "end" : "start"}>
               {text}
             </text>
           )}

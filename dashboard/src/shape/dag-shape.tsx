@@ -107,8 +107,8 @@ export function Gantt({ shape, tasks }: DagProps) {
         <span />
         <div ref={box}>
           <svg width="100%" height="18" aria-hidden="true">
-            {ticksOf(axis).map(({ x, text }) => (
-              <text key={x} x={x} y={13}>
+            {ticksOf(axis).map(({ x, anchor, text }) => (
+              <text key={x} x={x} y={13} text-anchor={anchor}>
                 {text}
               </text>
             ))}

@@ -54,12 +54,15 @@ export const overviewHandlers: Handlers<RouteName & keyof (typeof OVERVIEW_ROUTE
       attention: [
         ...lost.map(silent),
         ...queues.flatMap(queueAttention),
-        ...(dead.n > 0 ? [attention("dead letters", `${dead.n} runs wait for a decision`, "dead", dead.n)] : []),
+        ...(dead.n > 0 ? [attention("dead letters", deadText(dead), "dead", dead.n)] : []),
         ...questions.rows.slice(0, 5).map(({ runId, program, entry }) => {
-          return { ...attention("approval", `${program} asks ${entry.name}`, runId), since: iso(entry.at) };
+          return {
+            ...attention("approval", `${program} waits for the approval ${entry.name}`, runId),
+            since: iso(entry.at),
+          };
         }),
         ...(timers.rows.length > 0
-          ? [attention("late timer", `${timers.rows.length} timers were given up`, "timers", timers.rows.length)]
+          ? [attention("late timer", timersText(timers.rows.length), "timers", timers.rows.length)]
           : []),
       ],
     };
@@ -96,9 +99,18 @@ function attention(kind: Attention["kind"], text: string, object: string, n: num
   return { kind, text, object, since: null, n };
 }
 
+function deadText({ n, atLeast }: { readonly n: number; readonly atLeast: boolean }): string {
+  const how = "failed, dead or quarantined";
+  return n === 1 ? `1 run is ${how}` : `${atLeast ? "more than " : ""}${n} runs are ${how}`;
+}
+
+function timersText(n: number): string {
+  return n === 1 ? "1 timer was given up" : `${n} timers were given up`;
+}
+
 function silent({ name, incarnation, seenAt, holds }: NodeRecord): Attention {
   const left = holds === 0 ? "it holds no run" : `it holds ${holds} ${holds === 1 ? "run" : "runs"}`;
-  const text = `${name} is silent; ${left}`;
+  const text = `${name} gives no sign of life; ${left}`;
   return { ...attention("silent node", text, incarnation, holds), since: iso(seenAt) };
 }
 
@@ -109,7 +121,11 @@ function queueAttention({ queue, paused, counts, slots }: OutputOf<"queues.list"
     return [{ ...attention("paused queue", text, queue, waiting), since: paused.at }];
   }
   if (waiting === 0 || slots > 0) return [];
-  return [attention("no capable node", `${waiting} runs of ${queue} wait, and no node claims them`, queue, waiting)];
+  const text =
+    waiting === 1
+      ? `1 run of ${queue} waits, and no node claims it`
+      : `${waiting} runs of ${queue} wait, and no node claims them`;
+  return [attention("no capable node", text, queue, waiting)];
 }
 
 function isExamined(store: Store): store is Store & { examine(): Promise<ServerReport> } {

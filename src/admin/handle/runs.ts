@@ -13,7 +13,7 @@ import type { RUN_ROUTES } from "../routes/runs.js";
 import { iso } from "../view/iso.js";
 import { ownerLane } from "../view/owner-lane.js";
 import { redacted } from "../view/redact.js";
-import { entryView, nodesFor, runRows, runView } from "../view/run-rows.js";
+import { entriesFor, entryView, nodesFor, runRows, runView } from "../view/run-rows.js";
 
 /** Counts stop here: a page says "more than 10,000". */
 const MOST_COUNTED = 10_000;
@@ -72,7 +72,7 @@ export const runHandlers: Handlers<RouteName & keyof typeof RUN_ROUTES> = {
       nodesFor(store, [run]),
       store.runs.keyOf(id),
       store.inbox.unread(id),
-      store.views.outline([{ runId: id, limit: 1, last: true }]),
+      store.views.outline([{ runId: id, limit: entriesFor(run), last: true }]),
       run.state === "held" ? store.views.waitsFor([id]) : [],
     ]);
     const { deferred } = run;

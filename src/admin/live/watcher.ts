@@ -1,10 +1,11 @@
 // One watcher per process: it asks the store only while streams are open, and once for all of them.
 
 import type { World } from "../../kernel/world.js";
+import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
 import type { LiveEvent } from "../api.js";
 import { nodeView } from "../handle/nodes.js";
-import { entryView, nodesFor, runView } from "../view/run-rows.js";
+import { entriesFor, entryView, nodesFor, runView } from "../view/run-rows.js";
 import { parseTopic, type Topic } from "./topics.js";
 
 type Patch = LiveEvent["patch"];
@@ -128,7 +129,7 @@ export class Watcher {
 
   async #outlines(
     followers: readonly Follower[],
-    found: ReadonlyMap<string, { readonly id: string; readonly seq: number }>,
+    found: ReadonlyMap<string, Pick<RunRecord, "seq" | "state" | "pending">>,
   ) {
     const from = new Map<string, number>();
     for (const { topics, seen } of followers) {
@@ -144,7 +145,9 @@ export class Watcher {
     }
     const asked = [...from].flatMap(([runId, after]) => {
       const run = found.get(runId);
-      return run ? [{ runId, after: Math.min(after, run.seq - 1), limit: MOST_ENTRIES }] : [];
+      return run
+        ? [{ runId, after: Math.max(0, Math.min(after, run.seq - entriesFor(run))), limit: MOST_ENTRIES }]
+        : [];
     });
     const outlines = asked.length === 0 ? [] : await this.#store.views.outline(asked);
     return new Map(asked.map(({ runId }, i) => [runId, outlines[i] ?? null]));

@@ -57,7 +57,7 @@ export const runRow = z.object({
   noCapableNode: z.boolean(),
   /** The key under which it was started, while it holds it. */
   key: z.string().nullable(),
-  /** The last journal entry, without its payload. */
+  /** The last journal entry, without its payload; of a parked run, the one that began what it waits for. */
   last: outlineEntry.nullable(),
 });
 

@@ -2,6 +2,7 @@
 
 import type * as z from "zod";
 import { lacksCapableNode } from "../../client/capable-node.js";
+import { openWaits, WAIT_ENTRIES } from "../../client/open-waits.js";
 import type { NodeRecord } from "../../store/contract/node/nodes.js";
 import type { RunRecord } from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
@@ -14,7 +15,7 @@ export type EntryView = z.output<typeof outlineEntry>;
 
 export async function runRows(store: Store, runs: readonly RunRecord[]): Promise<RunRowView[]> {
   if (runs.length === 0) return [];
-  const asked = runs.map(({ id }) => ({ runId: id, limit: 1, last: true }));
+  const asked = runs.map((run) => ({ runId: run.id, limit: entriesFor(run), last: true }));
   const [nodes, outlines] = await Promise.all([nodesFor(store, runs), store.views.outline(asked)]);
   return runs.map((run, i) => runView(run, nodes, outlines[i] ?? null));
 }
@@ -27,9 +28,15 @@ export async function nodesFor(store: Store, runs: readonly RunRecord[]): Promis
   return (await Promise.all([...envs].map((env) => store.nodes.list({ env })))).flat();
 }
 
-/** `outline`: ends with the last entry of the run. */
+/** How many of its last entries show what a run does: that of a parked one only says that it is parked. */
+export function entriesFor({ state, pending }: Pick<RunRecord, "state" | "pending">): number {
+  return state === "parked" && pending === 0 ? WAIT_ENTRIES : 1;
+}
+
+/** `outline`: ends with the last entries of the run. */
 export function runView(run: RunRecord, nodes: readonly NodeRecord[], outline: Outline | null): RunRowView {
-  const last = outline?.entries.at(-1) ?? null;
+  const entries = outline?.entries ?? [];
+  const last = (run.state === "parked" ? openWaits(entries).at(-1) : undefined) ?? entries.at(-1) ?? null;
   const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, misfit, ...rest } = run;
   return {
     ...rest,

@@ -40,7 +40,7 @@ const OPTIONS = {
 export const dead = defineCommand({
   name: "dead",
   takes: ["[retry]"],
-  summary: "list dead, failed and quarantined runs with the reason; retry retries them",
+  summary: "list dead, failed and quarantined runs with the reason; `dead retry` retries them",
   details:
     "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or the journal is too long.\n" +
     "`dead retry` shows their number, asks, and retries all of them, or those selected by --program and --state.",

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { type DefinitionInfo, type Definitions, definitionsIn } from "../../client/definitions.js";
 import { type Call, defineCommand, type Options, type Report } from "../command.js";
-import { CommandMisused } from "../error.js";
+import { CommandMisused, DefinitionUnknown } from "../error.js";
 import { verbOf, WATCH_OPTION, wholeNumber } from "../options.js";
 import { listText } from "../text/table.js";
 import { isoTime, timeAgo } from "../text/time-ago.js";
@@ -65,8 +65,7 @@ const DONE = { enable: "is enabled", disable: "is disabled; runs that have begun
 
 async function act(all: Definitions, verb: Exclude<Verb, "save">, name: string): Promise<Report> {
   const found = (await all.list()).find((one) => one.name === name);
-  if (!found)
-    throw new CommandMisused(`there is no definition ${JSON.stringify(name)}; list them with holdfast definitions`);
+  if (!found) throw new DefinitionUnknown(name);
   if (verb === "show") return { text: `${JSON.stringify(found.body, null, 2)}\n`, json: { definition: shown(found) } };
   await all[verb](name, { kind: found.kind });
   return { text: `${name} ${DONE[verb]}.\n`, json: { name, verb } };

@@ -73,6 +73,7 @@ async function serve(call: Call<typeof OPTIONS>): Promise<Report> {
   const app = relative(terminal.cwd, appOf(call));
   const stop = new AbortController();
   terminal.interrupted().addEventListener("abort", () => stop.abort());
+  const kept = values.url === undefined ? "the data stays in .holdfast/postgres" : "the data stays in the database";
   let server: DevServer | null = null;
   const supervisor = () => server?.cluster ?? null;
   const screen =
@@ -98,13 +99,17 @@ async function serve(call: Call<typeof OPTIONS>): Promise<Report> {
     if (load) hear = (event) => event.is === "report" && load.heard(event.report);
     if (!stop.signal.aborted) await new Promise((end) => stop.signal.addEventListener("abort", end));
     load?.stop();
-    view.notice("stopping; the data stays in .holdfast");
+    view.notice(`stopping; ${kept}`);
   } finally {
     release();
     await server?.close();
     view.close();
   }
-  return { text: "", json: { app, stoppedAt: new Date(world.wallNow()).toISOString() } };
+  // What the screen showed is gone with it.
+  return {
+    text: screen ? `Stopped; ${kept}.\n` : "",
+    json: { app, stoppedAt: new Date(world.wallNow()).toISOString() },
+  };
 }
 
 async function sampleLoad({ world, terminal }: Call, { store, deployed }: DevServer, env: string) {

@@ -12,7 +12,7 @@ const COLOURS: Readonly<Record<Finding["level"], Colour>> = { ok: "green", warni
 export const doctor = defineCommand({
   name: "doctor",
   takes: [],
-  summary: "examine the database, the nodes and the queues; says what to do",
+  summary: "examine the database, the nodes and the queues, and say what to do",
   details:
     "Reads only. ok, warning or problem for each check: version, settings, pooler, clocks, schema, dead rows, old transactions,\n" +
     "lease against the measured round trip, silent nodes, runs that no node serves, and what this server can do.",

@@ -17,7 +17,7 @@ const OPTIONS = {
 export const emit = defineCommand({
   name: "emit",
   takes: ["EVENT", "[JSON]"],
-  summary: "emit an event: starts every program that has a trigger for it",
+  summary: "emit an event, which starts every program that has a trigger for it",
   details:
     "JSON is the payload, an object; {} if omitted. The same event, by --id or otherwise by its payload, starts nothing a second\n" +
     "time. `holdfast subscriptions` shows which events start which programs.",

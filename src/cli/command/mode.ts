@@ -11,7 +11,7 @@ const MODE_OPTIONS = {
     value: "NAME",
     description: "for one program, or all of an actor; overrides the node's mode",
   },
-  clear: { type: "boolean", description: "removes the mode of --program, or of all programs" },
+  clear: { type: "boolean", description: "remove the mode of --program, or of all programs" },
   keep: { type: "boolean", description: "also for later starts with the same identity" },
 } as const satisfies Options;
 

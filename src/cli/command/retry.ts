@@ -23,7 +23,7 @@ export const retry = defineCommand({
   summary: "retry a failed, dead or quarantined run, or a task of an ended DAG",
   details:
     "The run resumes where it stopped, and the last failed call is tried again. Of a DAG, the tasks that did not succeed\n" +
-    "and all tasks that saw it run again. With --task, only that task runs again, also when it succeeded.",
+    "and all tasks that need them run again. With --task, only that task runs again, also when it succeeded.",
   options: OPTIONS,
   run: retryRun,
 });

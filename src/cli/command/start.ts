@@ -1,5 +1,6 @@
 // `holdfast start`: starts a run of a program, known by its name.
 
+import { lacksCapableNode } from "../../client/capable-node.js";
 import { createClient } from "../../client/create-client.js";
 import type { Duration } from "../../kernel/duration.js";
 import type { AnyDefinition } from "../../program/definition.js";
@@ -51,5 +52,8 @@ async function startRun(call: Call<typeof OPTIONS>): Promise<Report> {
   const { id } = breakpoints
     ? await client.graphs.startRun(await knownGraph(call, program!, queue), input, { ...options, breakpoints })
     : await client.start(program!, input, { ...options, ...(queue !== undefined && { queue }) });
-  return { text: `Run ${id} was started.\n`, json: { runId: id, program } };
+  const run = await store.runs.get(id);
+  const noCapableNode = run !== null && lacksCapableNode(run, await store.nodes.list({ env: call.env }));
+  const lacks = noCapableNode ? `No live node has ${program}: it waits for one.\n` : "";
+  return { text: `Run ${id} was started.\n${lacks}`, json: { runId: id, program, noCapableNode } };
 }

@@ -22,6 +22,11 @@ export interface Terminal {
   readonly ask?: (question: string) => Promise<boolean | null>;
 }
 
+/** Keys that were pressed quickly arrive together; an arrow or a function key is several characters after an escape. */
+export function keysIn(data: string): readonly string[] {
+  return data.startsWith("\x1b") ? [data] : [...data];
+}
+
 /** The width of tables when the window's width is unknown. */
 const DEFAULT_COLUMNS = 100;
 const NARROWEST = 40;

@@ -26,9 +26,11 @@ const COLUMNS = [
 async function diffRuns(call: Call): Promise<Report> {
   const [left, right] = await Promise.all(call.arguments.map((text) => findRun(call, text)));
   const compared = await (await openGraphs(call)).diff(left!.id, right!.id);
+  const json = { left: left!.id, right: right!.id, ...compared };
+  if (compared.steps.length === 0) return { text: "Neither run has visited a node of a graph.\n", json };
   const lines = tableLines({ columns: COLUMNS, rows: compared.steps.flatMap(rowsOf) }, call.width, call.paint);
   const summary = `The first ${compared.common} of ${compared.steps.length} nodes are the same.`;
-  return { text: [...lines, "", summary, ""].join("\n"), json: { left: left!.id, right: right!.id, ...compared } };
+  return { text: [...lines, "", summary, ""].join("\n"), json };
 }
 
 /** One line per differing field; one line for a node that is the same. */

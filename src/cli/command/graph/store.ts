@@ -39,10 +39,11 @@ async function useStore(call: Call<typeof OPTIONS>): Promise<Report> {
     };
   if (key !== undefined) {
     const value = await kept.get(space, key);
-    return { text: `${visible(JSON.stringify(value) ?? "none")}\n`, json: { space, key, value: value ?? null } };
+    const text = JSON.stringify(value) ?? `${space} has no value under ${key} in env ${call.env}.`;
+    return { text: `${visible(text)}\n`, json: { space, key, value: value ?? null } };
   }
   const after = values.after;
   const rows = await kept.list(space, { limit: limitOf(values), ...(after !== undefined && { after }) });
   const text = rows.map((row) => `${visible(row.key)}  ${visible(JSON.stringify(row.value))}\n`).join("");
-  return { text: text || "none\n", json: { space, values: rows } };
+  return { text: text || `${visible(space)} has no values in env ${call.env}.\n`, json: { space, values: rows } };
 }

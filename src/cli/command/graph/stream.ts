@@ -21,12 +21,19 @@ async function streamTo(call: Call<typeof OPTIONS>): Promise<Report> {
   const run = await findRun(call, call.arguments[0]!);
   const modes = call.values.tokens ? (["tokens"] as const) : (["tokens", "custom", "updates"] as const);
   const events: StreamEvent[] = [];
+  let wrote = false;
   const isQuiet = call.values.json === true;
   for await (const event of (await openGraphs(call)).streamRun(run.id, { modes })) {
     if (isQuiet) events.push(event);
-    else call.terminal.write(textOf(event));
+    else {
+      call.terminal.write(textOf(event));
+      wrote = true;
+    }
   }
-  return { text: "\n", json: { runId: run.id, events } };
+  return {
+    text: wrote ? "\n" : "The run has ended; none of its tokens and updates is kept.\n",
+    json: { runId: run.id, events },
+  };
 }
 
 function textOf(event: StreamEvent): string {
