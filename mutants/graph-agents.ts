@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 
 const INTERRUPT = { file: "test/graph/interrupt.test.ts" } as const;
 const FAN_OUT = { file: "test/graph/fan-out.test.ts" } as const;
+const HELD = { file: "test/graph/held-update.test.ts" } as const;
 const KEPT = { file: "test/graph/kept.test.ts" } as const;
 const SIDE_BY_SIDE = { file: "test/graph/side-by-side.test.ts" } as const;
 
@@ -225,10 +226,12 @@ export const graphAgents: readonly Mutant[] = [
     killedBy: [{ ...SIDE_BY_SIDE, test: "newer code refuses is rewound to before it" }],
   },
   {
-    name: "a rewind into a fan-out loses an update from outside",
+    name: "a fork loses an update that counted before its node",
     breaks: "S1",
-    edits: [{ file: "src/graph/state-at.ts", find: "if (isOver) break;", put: "if (isOver || isBeside) break;" }],
-    killedBy: [{ ...SIDE_BY_SIDE, test: "an update during a fan-out is in the state of its nodes" }],
+    edits: [
+      { file: "src/graph/state-at.ts", find: "if (kind === UPDATED) applyUpdate", put: "if (!kind) applyUpdate" },
+    ],
+    killedBy: [{ ...SIDE_BY_SIDE, test: "an update during a fan-out counts after it" }],
   },
   {
     name: "a rewind opens a live run",
@@ -243,5 +246,41 @@ export const graphAgents: readonly Mutant[] = [
     killedBy: [
       { file: "test/conformance/memory.test.ts", test: "a rewind also opens completed, cancelled and paused runs" },
     ],
+  },
+  {
+    name: "an update is applied in the middle of a map",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/state-update.ts",
+        find: "return !isAtGate(memory, plan) && !(memory.isQuiet",
+        put: "return memory.problem !== null && !(memory.isQuiet",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "does not mix the results of two lists" }],
+  },
+  {
+    name: "a function runs again with an update that came meanwhile",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/execute.ts",
+        find: "return heldEffects(memory, messages, codecs);",
+        put: "return heldEffects(memory, messages.slice(0, 0), codecs);",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "runs again with the state that it began with" }],
+  },
+  {
+    name: "an update during the last node is lost",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "const isHeld = isStopped || after.mail",
+        put: "const isHeld = isStopped || [...after.mail.slice(0, 0)]",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "an update during the last node counts before the end" }],
   },
 ];

@@ -227,9 +227,9 @@ export const graph: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: "src/graph/together.ts",
-        find: "    } catch {\n      return false;\n    }",
-        put: "    } catch {\n      return true;\n    }",
+        file: "src/graph/state-update.ts",
+        find: "  } catch {\n    return false;\n  }",
+        put: "  } catch {\n    return true;\n  }",
       },
     ],
     killedBy: [{ file: "test/graph/edit.test.ts", test: "an update that a reducer refuses is recorded and dropped" }],

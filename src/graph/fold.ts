@@ -27,7 +27,15 @@ import {
 } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
 import { type Breakpoints, givenInput, isStart } from "./start-input.js";
-import { applyUpdate, forgetUpdate, type StateUpdate, UPDATE_REFUSED, UPDATED } from "./state-update.js";
+import {
+  applyUpdate,
+  forgetUpdate,
+  type HeldUpdate,
+  type StateUpdate,
+  UPDATE_HELD,
+  UPDATE_REFUSED,
+  UPDATED,
+} from "./state-update.js";
 
 /** Recorded when a node ends. `next` is set when its frame moves on: a branch has none. */
 export interface NodeRecord {
@@ -137,6 +145,9 @@ function next(
       return memory;
     case UPDATED:
       applyUpdate(memory, plan, key!, value() as StateUpdate);
+      return memory;
+    case UPDATE_HELD:
+      memory.busyAt = (value() as HeldUpdate).at;
       return memory;
     case UPDATE_REFUSED:
       forgetUpdate(memory, key!);

@@ -86,6 +86,8 @@ export class Memory {
   /** Whether the journal records how the run began. */
   begun = false;
   rewind: Rewind | null = null;
+  /** The step of the graph itself that has begun, as far as this session or an entry shows; updates wait for its end. */
+  busyAt: Position | null = null;
   /** Why its state does not follow from the journal: only a rewind to before that continues it. */
   problem: StateFailed | null = null;
   breakpoints: Breakpoints | null = null;

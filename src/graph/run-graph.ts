@@ -10,7 +10,7 @@ import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { applyBreakpoints, BREAKPOINTS, stopAt } from "./breakpoint.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
-import { type Memory, snapshotEffect } from "./memory.js";
+import { type Mail, type Memory, snapshotEffect } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
 import { type ThreadValue, threadSpace } from "./node/spaces.js";
 import type { Keeping, NodeVisit, RunParts, Walker } from "./node-visit.js";
@@ -30,7 +30,7 @@ import {
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode, throwFirst } from "./run-node.js";
 import { Spending } from "./spending.js";
-import { applyUpdates, STATE_UPDATE } from "./state-update.js";
+import { applyUpdates, isAtGate, isInProgress, STATE_UPDATE } from "./state-update.js";
 import { Together } from "./together.js";
 
 const NOTHING: readonly Effect[] = [];
@@ -93,6 +93,7 @@ export class GraphRun implements Walker {
         this.#expectWithinBudgets();
         return frame.state;
       }
+      if (place === ROOT && !isAtGate(memory, plan)) memory.busyAt = frame.at;
       const step = positionsIn(frame.at);
       if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: [] });
       else {
@@ -105,14 +106,12 @@ export class GraphRun implements Walker {
   /** What others sent that counts between two nodes. */
   async #applyMail(place: NodePlace, plan: GraphPlan): Promise<void> {
     const { memory, codecs, replay, beginning } = this.parts;
-    const isDue = ({ name }: { readonly name: string }) =>
-      name === BREAKPOINTS || (place === ROOT && name === STATE_UPDATE);
+    const takesUpdates = place === ROOT && !isInProgress(memory, plan);
+    const isDue = ({ name }: Mail) => name === BREAKPOINTS || (takesUpdates && name === STATE_UPDATE);
     if (!memory.mail.some(isDue)) return;
     beginning.write();
     await applyBreakpoints(memory, replay.session, codecs);
-    if (place !== ROOT) return;
-    const updating = { memory, plan, codecs, session: replay.session };
-    await applyUpdates(updating, (update) => this.#together.takes(plan.reducers, update));
+    if (takesUpdates) await applyUpdates({ memory, plan, codecs, session: replay.session });
   }
 
   /** One node of a frame's step. All see the state with which the step began. `before`: those of the step that begin before it. */
@@ -248,7 +247,9 @@ export class GraphRun implements Walker {
     if (after.problem) return NOTHING;
     const root = after.frames.get("")!;
     // A run that was asked to stop, or stops at a breakpoint, does not complete: it ends after its resume.
-    const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed || stopAt(after, ROOT, root);
+    const isStopped = exceeded(plan.bounds, after.spent) || replay.gate.isClosed || stopAt(after, ROOT, root);
+    // An update that came during the last node counts before the end.
+    const isHeld = isStopped || after.mail.some(({ name }) => name === STATE_UPDATE);
     // What is kept is written in a transaction, which does not release the claim.
     const isApart = values.length > 0 || memory.thread !== null;
     if (nodeVisit.isLast && root.at === END) return isHeld || isApart ? NOTHING : this.#completion(after);

@@ -4,7 +4,7 @@
 import { PermanentError } from "../replay/step-call.js";
 import { type Ended, type NodeRecord, updatesOf } from "./fold.js";
 import type { Memory } from "./memory.js";
-import { frameId, type NodePlace, placesIn, ROOT } from "./position.js";
+import { frameId, type NodePlace, placesIn } from "./position.js";
 import { combined, type Fields, type Reducers } from "./reducer.js";
 
 export class Together {
@@ -40,17 +40,6 @@ export class Together {
     } catch (cause) {
       this.forget(place);
       throw new PermanentError(`The reducers do not take the updates of ${at} together.`, { cause });
-    }
-  }
-
-  /** Whether an update from outside fits the state of the graph itself, and the updates that nodes of its step have already recorded. */
-  takes(reducers: Reducers, update: Fields): boolean {
-    const { state, at } = this.#memory.frames.get("")!;
-    try {
-      this.#combine(reducers, combined(reducers, state, update), this.#endedOf(placesIn(ROOT, at)));
-      return true;
-    } catch {
-      return false;
     }
   }
 
