@@ -204,7 +204,7 @@ export const graphAgents: readonly Mutant[] = [
   {
     name: "nodes side by side count as one against the limit of iterations",
     breaks: "S14",
-    edits: [{ file: "src/graph/run-graph.ts", find: "all: memory.iterations + begun", put: "all: memory.iterations" }],
+    edits: [{ file: "src/graph/run-graph.ts", find: "all: frame.visited + before", put: "all: frame.visited" }],
     killedBy: [{ ...SIDE_BY_SIDE, test: "count one by one against the limit" }],
   },
   {
@@ -282,5 +282,17 @@ export const graphAgents: readonly Mutant[] = [
       },
     ],
     killedBy: [{ ...HELD, test: "an update during the last node counts before the end" }],
+  },
+  {
+    name: "visits in progress do not count against the limit of iterations",
+    breaks: "S14",
+    edits: [
+      {
+        file: "src/graph/fold.ts",
+        find: "return open.reduce((sum, count) => sum + count, iterations);",
+        put: "return open.length > 0 ? iterations : 0;",
+      },
+    ],
+    killedBy: [{ file: "test/graph/iterations.test.ts", test: "holds for a node next to a subgraph of three" }],
   },
 ];

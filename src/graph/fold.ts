@@ -18,6 +18,7 @@ import {
   parentOf,
   parsePosition,
   placeIn,
+  placeOf,
   placesIn,
   positionOf,
   positionsIn,
@@ -193,6 +194,7 @@ export function enter(memory: Memory, place: NodePlace, { state, start }: FrameR
     at: positionOf(start, 1),
     visits: { [start]: 1 },
     moves: 0,
+    visited: visited(memory, frameId(place)),
   };
   memory.frames.set(frameId(place), frame);
 }
@@ -240,8 +242,21 @@ function move(memory: Memory, plan: GraphPlan, outer: NodePlace, ended: readonly
     from: ended.map(({ place }) => standingAt(place).position),
     visits: positionsIn(at).reduce(arrived, frame.visits),
     moves: frame.moves + ended.length,
+    visited: visited(memory, id),
     ...(failures && { failures }),
   });
+}
+
+/** Visits of the run that have begun when this frame arrives at its next step: all that have ended, and those in progress elsewhere. */
+function visited({ iterations, frames, results }: Memory, arriving: FrameId): number {
+  const isOpen = (place: NodePlace) => {
+    const result = results.get(frameId(place));
+    return !result || "error" in result;
+  };
+  const open = [...frames].map(([id, { at }]) =>
+    id === arriving ? 0 : placesIn(id === "" ? ROOT : placeOf(id), at).filter(isOpen).length,
+  );
+  return open.reduce((sum, count) => sum + count, iterations);
 }
 
 export interface Ended {

@@ -39,7 +39,8 @@ const ONCE = attemptRules({ retry: 1 });
 /** How a node is visited next to others of its step. */
 interface Beside {
   readonly alone: boolean;
-  readonly before: readonly Position[];
+  /** How many of the step come before it. */
+  readonly before: number;
 }
 
 export class GraphRun implements Walker {
@@ -95,9 +96,9 @@ export class GraphRun implements Walker {
       }
       if (place === ROOT && !isAtGate(memory, plan)) memory.busyAt = frame.at;
       const step = positionsIn(frame.at);
-      if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: [] });
+      if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: 0 });
       else {
-        const visits = step.map((at, i) => this.#visit(place, plan, at, { alone: false, before: step.slice(0, i) }));
+        const visits = step.map((at, i) => this.#visit(place, plan, at, { alone: false, before: i }));
         throwFirst(await Promise.allSettled(visits));
       }
     }
@@ -114,22 +115,17 @@ export class GraphRun implements Walker {
     if (takesUpdates) await applyUpdates({ memory, plan, codecs, session: replay.session });
   }
 
-  /** One node of a frame's step. All see the state with which the step began. `before`: those of the step that begin before it. */
+  /** One node of a frame's step. All see the state with which the step began. */
   async #visit(place: NodePlace, plan: GraphPlan, position: Position, { alone, before }: Beside): Promise<void> {
     const { memory } = this.parts;
     const frame = memory.frames.get(frameId(place))!;
     const { node, visit } = parsePosition(position);
     const here = placeIn(place, node, visit);
     const isStep = frame.at !== position;
-    const isDone = (at: Position) => {
-      const { node: name, visit: nth } = parsePosition(at);
-      const done = memory.results.get(frameId(placeIn(place, name, nth)));
-      return done !== undefined && "value" in done;
-    };
-    if (isStep && isDone(position)) return;
+    const done = memory.results.get(frameId(here));
+    if (isStep && done && "value" in done) return;
     const spec = own(plan.nodes, node, here.path);
-    const begun = before.filter((at) => !isDone(at)).length;
-    this.#expectWithinLimits(plan, { all: memory.iterations + begun, own: frame.moves + before.length }, here);
+    this.#expectWithinLimits(plan, { all: frame.visited + before, own: frame.moves + before }, here);
     const { state, failures, visits } = frame;
     const edge = plan.edges[node]!;
     const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
@@ -268,7 +264,7 @@ export class GraphRun implements Walker {
     }
   }
 
-  /** Visits of the whole run and of this graph in it, before this one. */
+  /** Visits of the whole run and of this graph in it that began before this one. */
   #expectWithinLimits(plan: GraphPlan, { all, own }: { all: number; own: number }, { path, visit }: NodePlace): void {
     const { bounds } = this.parts.plan;
     const next = `${path}:${visit}`;
