@@ -6,6 +6,7 @@ const INTERRUPT = { file: "test/graph/interrupt.test.ts" } as const;
 const FAN_OUT = { file: "test/graph/fan-out.test.ts" } as const;
 const HELD = { file: "test/graph/held-update.test.ts" } as const;
 const KEPT = { file: "test/graph/kept.test.ts" } as const;
+const USER_CODE = { file: "test/graph/user-code.test.ts" } as const;
 const SIDE_BY_SIDE = { file: "test/graph/side-by-side.test.ts" } as const;
 
 export const graphAgents: readonly Mutant[] = [
@@ -294,5 +295,26 @@ export const graphAgents: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/graph/iterations.test.ts", test: "holds for a node next to a subgraph of three" }],
+  },
+  {
+    name: "a reducer that changes its old value in place is noticed after nodes side by side are recorded",
+    breaks: "S8",
+    edits: [
+      { file: "src/graph/together.ts", find: "reduced(reducers, now, update)", put: "combined(reducers, now, update)" },
+      { file: "src/graph/together.ts", find: "type Reducers, reduced }", put: "type Reducers, combined }" },
+    ],
+    killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],
+  },
+  {
+    name: "a reducer that changes its old value in place is noticed after branches are recorded",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "const take = record.gather ? reduced : combined;",
+        put: "const take = record.gather && reduced === null ? reduced : combined;",
+      },
+    ],
+    killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],
   },
 ];

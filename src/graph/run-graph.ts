@@ -27,7 +27,7 @@ import {
   ROOT,
   stepOf,
 } from "./position.js";
-import { combined, type Fields, isReduced } from "./reducer.js";
+import { combined, type Fields, isReduced, reduced } from "./reducer.js";
 import { runNode, throwFirst } from "./run-node.js";
 import { Spending } from "./spending.js";
 import { applyUpdates, isAtGate, isInProgress, STATE_UPDATE } from "./state-update.js";
@@ -49,7 +49,7 @@ export class GraphRun implements Walker {
 
   constructor(parts: RunParts) {
     this.parts = parts;
-    this.#together = new Together(parts.memory);
+    this.#together = new Together(parts.memory, parts.codecs);
   }
 
   async run(): Promise<unknown> {
@@ -144,7 +144,9 @@ export class GraphRun implements Walker {
       const chooses = edge.choose !== null && goto === undefined;
       const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
       const updates = looks ? updatesOf(memory, here, record) : [];
-      for (const update of updates) after = combined(plan.reducers, after, update);
+      // What items and branches have recorded is frozen in the fold; what a function has returned is its own.
+      const take = record.gather ? reduced : combined;
+      for (const update of updates) after = take(plan.reducers, after, update);
       return leading(record, goto ?? chosenBy(node, edge, after));
     };
     const { failed } = edge;

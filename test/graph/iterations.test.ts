@@ -20,7 +20,7 @@ onBothStores((bench) => {
       state: S,
       start: "again",
       nodes: { again: visit },
-      edges: { again: { to: ["again", "end"], choose: () => "again" } },
+      edges: { again: { to: ["again", "end"], choose: (): "again" | "end" => "again" } },
     });
     const inside = S.subgraph(around, { input: (s) => s, apply: () => {} });
     const crowd = graph("crowd", {
