@@ -6,6 +6,7 @@ const INTERRUPT = { file: "test/graph/interrupt.test.ts" } as const;
 const FAN_OUT = { file: "test/graph/fan-out.test.ts" } as const;
 const HELD = { file: "test/graph/held-update.test.ts" } as const;
 const KEPT = { file: "test/graph/kept.test.ts" } as const;
+const RUN_STREAM = { file: "test/graph/run-stream.test.ts" } as const;
 const USER_CODE = { file: "test/graph/user-code.test.ts" } as const;
 const SIDE_BY_SIDE = { file: "test/graph/side-by-side.test.ts" } as const;
 
@@ -316,5 +317,29 @@ export const graphAgents: readonly Mutant[] = [
       },
     ],
     killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],
+  },
+  {
+    name: "a value that cannot be streamed is dropped without a word",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/graph/node/run-stream.ts",
+        find: "if (error instanceof LimitExceeded) return null;\n      throw error;",
+        put: "if (error instanceof Error) return null;\n      throw error;",
+      },
+    ],
+    killedBy: [{ ...RUN_STREAM, test: "one that cannot be stored throws at the call" }],
+  },
+  {
+    name: "a value is streamed as it is when it is sent",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/graph/node/run-stream.ts",
+        find: "return { value: this.#codecs.decode(payload), size",
+        put: "return { value, size",
+      },
+    ],
+    killedBy: [{ ...RUN_STREAM, test: "a value is streamed as it was when it was written" }],
   },
 ];
