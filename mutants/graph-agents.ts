@@ -206,7 +206,13 @@ export const graphAgents: readonly Mutant[] = [
   {
     name: "nodes side by side count as one against the limit of iterations",
     breaks: "S14",
-    edits: [{ file: "src/graph/run-graph.ts", find: "all: frame.visited + before", put: "all: frame.visited" }],
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "{ all: frame.visited + before, own: frame.moves + before }",
+        put: "{ all: frame.visited, own: frame.moves }",
+      },
+    ],
     killedBy: [{ ...SIDE_BY_SIDE, test: "count one by one against the limit" }],
   },
   {
