@@ -168,8 +168,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed",
-        put: "const isHeld = replay.gate.isClosed",
+        find: "const isStopped = exceeded(plan.bounds, after.spent) || replay.gate.isClosed",
+        put: "const isStopped = replay.gate.isClosed",
       },
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "catches the end of its budget" }],
