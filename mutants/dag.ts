@@ -15,8 +15,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/dag/run-task.ts",
-        find: "WAITS.includes(kind)) ? entries[0]!.at",
-        put: "WAITS.length > 0 || kind === WAITS[0]) ? entries[0]!.at",
+        find: 'if (entry.epoch !== epoch && entry.kind !== "parked") break;',
+        put: "if (entry.epoch < 0) break;",
       },
     ],
     killedBy: [{ file: "test/dag/flow.test.ts", test: "not the time in which it was paused" }],
@@ -27,8 +27,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/dag/run-task.ts",
-        find: "WAITS.includes(kind)) ? entries[0]!.at",
-        put: "WAITS.includes(kind)) ? session.run.claimedAt",
+        find: 'if (entry.epoch !== epoch && entry.kind !== "parked") break;',
+        put: "if (entry.epoch !== epoch) break;",
       },
     ],
     killedBy: [{ file: "test/dag/flow.test.ts", test: "the timeout of a task counts its waits" }],

@@ -4,7 +4,10 @@ import type { Mutant } from "./mutant.js";
 
 const INTERRUPT = { file: "test/graph/interrupt.test.ts" } as const;
 const FAN_OUT = { file: "test/graph/fan-out.test.ts" } as const;
+const HELD = { file: "test/graph/held-update.test.ts" } as const;
 const KEPT = { file: "test/graph/kept.test.ts" } as const;
+const RUN_STREAM = { file: "test/graph/run-stream.test.ts" } as const;
+const USER_CODE = { file: "test/graph/user-code.test.ts" } as const;
 const SIDE_BY_SIDE = { file: "test/graph/side-by-side.test.ts" } as const;
 
 export const graphAgents: readonly Mutant[] = [
@@ -203,7 +206,13 @@ export const graphAgents: readonly Mutant[] = [
   {
     name: "nodes side by side count as one against the limit of iterations",
     breaks: "S14",
-    edits: [{ file: "src/graph/run-graph.ts", find: "all: memory.iterations + begun", put: "all: memory.iterations" }],
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "{ all: frame.visited + before, own: frame.moves + before }",
+        put: "{ all: frame.visited, own: frame.moves }",
+      },
+    ],
     killedBy: [{ ...SIDE_BY_SIDE, test: "count one by one against the limit" }],
   },
   {
@@ -225,10 +234,12 @@ export const graphAgents: readonly Mutant[] = [
     killedBy: [{ ...SIDE_BY_SIDE, test: "newer code refuses is rewound to before it" }],
   },
   {
-    name: "a rewind into a fan-out loses an update from outside",
+    name: "a fork loses an update that counted before its node",
     breaks: "S1",
-    edits: [{ file: "src/graph/state-at.ts", find: "if (isOver) break;", put: "if (isOver || isBeside) break;" }],
-    killedBy: [{ ...SIDE_BY_SIDE, test: "an update during a fan-out is in the state of its nodes" }],
+    edits: [
+      { file: "src/graph/state-at.ts", find: "if (kind === UPDATED) applyUpdate", put: "if (!kind) applyUpdate" },
+    ],
+    killedBy: [{ ...SIDE_BY_SIDE, test: "an update during a fan-out counts after it" }],
   },
   {
     name: "a rewind opens a live run",
@@ -243,5 +254,98 @@ export const graphAgents: readonly Mutant[] = [
     killedBy: [
       { file: "test/conformance/memory.test.ts", test: "a rewind also opens completed, cancelled and paused runs" },
     ],
+  },
+  {
+    name: "an update is applied in the middle of a map",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/state-update.ts",
+        find: "return !isAtGate(memory, plan) && !(memory.isQuiet",
+        put: "return memory.problem !== null && !(memory.isQuiet",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "does not mix the results of two lists" }],
+  },
+  {
+    name: "a function runs again with an update that came meanwhile",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/execute.ts",
+        find: "return heldEffects(memory, messages, codecs);",
+        put: "return heldEffects(memory, messages.slice(0, 0), codecs);",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "runs again with the state that it began with" }],
+  },
+  {
+    name: "an update during the last node is lost",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "const isHeld = isStopped || after.mail",
+        put: "const isHeld = isStopped || [...after.mail.slice(0, 0)]",
+      },
+    ],
+    killedBy: [{ ...HELD, test: "an update during the last node counts before the end" }],
+  },
+  {
+    name: "visits in progress do not count against the limit of iterations",
+    breaks: "S14",
+    edits: [
+      {
+        file: "src/graph/fold.ts",
+        find: "return open.reduce((sum, count) => sum + count, iterations);",
+        put: "return open.length > 0 ? iterations : 0;",
+      },
+    ],
+    killedBy: [{ file: "test/graph/iterations.test.ts", test: "holds for a node next to a subgraph of three" }],
+  },
+  {
+    name: "a reducer that changes its old value in place is noticed after nodes side by side are recorded",
+    breaks: "S8",
+    edits: [
+      { file: "src/graph/together.ts", find: "reduced(reducers, now, update)", put: "combined(reducers, now, update)" },
+      { file: "src/graph/together.ts", find: "type Reducers, reduced }", put: "type Reducers, combined }" },
+    ],
+    killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],
+  },
+  {
+    name: "a reducer that changes its old value in place is noticed after branches are recorded",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "const take = record.gather ? reduced : combined;",
+        put: "const take = record.gather && reduced === null ? reduced : combined;",
+      },
+    ],
+    killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],
+  },
+  {
+    name: "a value that cannot be streamed is dropped without a word",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/graph/node/run-stream.ts",
+        find: "if (error instanceof LimitExceeded) return null;\n      throw error;",
+        put: "if (error instanceof Error) return null;\n      throw error;",
+      },
+    ],
+    killedBy: [{ ...RUN_STREAM, test: "one that cannot be stored throws at the call" }],
+  },
+  {
+    name: "a value is streamed as it is when it is sent",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/graph/node/run-stream.ts",
+        find: "return { value: this.#codecs.decode(payload), size",
+        put: "return { value, size",
+      },
+    ],
+    killedBy: [{ ...RUN_STREAM, test: "a value is streamed as it was when it was written" }],
   },
 ];

@@ -168,8 +168,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed",
-        put: "const isHeld = replay.gate.isClosed",
+        find: "const isStopped = exceeded(plan.bounds, after.spent) || replay.gate.isClosed",
+        put: "const isStopped = replay.gate.isClosed",
       },
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "catches the end of its budget" }],
@@ -227,9 +227,9 @@ export const graph: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: "src/graph/together.ts",
-        find: "    } catch {\n      return false;\n    }",
-        put: "    } catch {\n      return true;\n    }",
+        file: "src/graph/state-update.ts",
+        find: "  } catch {\n    return false;\n  }",
+        put: "  } catch {\n    return true;\n  }",
       },
     ],
     killedBy: [{ file: "test/graph/edit.test.ts", test: "an update that a reducer refuses is recorded and dropped" }],

@@ -162,8 +162,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/take-messages.ts",
-        find: "    await takeAll(this.#replay, messages);\n",
-        put: "    await takeAll(this.#replay, messages);\n    this.#mailUpTo = session.inboxSeq;\n    this.#ownUpTo = session.newsCount;\n",
+        find: "    await takeAll(this.#replay, messages, this.#onTaking(messages));\n",
+        put: "    await takeAll(this.#replay, messages, this.#onTaking(messages));\n    this.#mailUpTo = session.inboxSeq;\n    this.#ownUpTo = session.newsCount;\n",
       },
     ],
     killedBy: [SEEDS],

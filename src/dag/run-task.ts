@@ -146,23 +146,18 @@ export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Rec
 }
 
 /**
- * When the attempt began. One that waits is claimed again and again: it began at its first entry after the last start. One that does not
- * was taken over from a process that died, or resumed: the time in between is not its own.
+ * From when the timeout of the attempt counts. One that waits is parked and claimed again and again: it began with the first entry of
+ * these claims. A claim that follows no park was taken over from a process that died, or resumed: the time before is not its own.
  */
-function attemptSince(history: readonly JournalEntry[], session: Session): number {
+function attemptSince(history: readonly JournalEntry[], { run }: Session): number {
   const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "retried");
-  const entries = history.slice(begins + 1);
-  return entries.some(({ kind }) => WAITS.includes(kind)) ? entries[0]!.at : session.run.claimedAt;
+  let [since, epoch] = [run.claimedAt, run.epoch];
+  for (const entry of history.slice(begins + 1).reverse()) {
+    if (entry.epoch !== epoch && entry.kind !== "parked") break;
+    ({ at: since, epoch } = entry);
+  }
+  return since;
 }
-/** Also a back-off before the next attempt of a step. */
-const WAITS: readonly string[] = [
-  "sleep.begun",
-  "wait.begun",
-  "approval.begun",
-  "enqueue",
-  "step.tried",
-  "transaction.tried",
-];
 
 /** The claim is lost, or the store is unreachable: not a failure of the task. */
 export function isEngineError(error: unknown): boolean {

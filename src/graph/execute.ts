@@ -20,6 +20,7 @@ import { RunStream } from "./node/run-stream.js";
 import type { RunParts } from "./node-visit.js";
 import { GraphRun } from "./run-graph.js";
 import { givenInput } from "./start-input.js";
+import { heldEffects } from "./state-update.js";
 
 export function graphProgram(graph: AnyGraph, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker } = graph;
@@ -53,6 +54,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
     memory.mail.push(
       ...messages.map(({ name, key, payload, at }) => ({ seq: session.run.seq, name, key, payload, at })),
     );
+    return heldEffects(memory, messages, codecs);
   });
   if (mail.isDue) await mail.take();
   const stream = new RunStream(session, codecs);

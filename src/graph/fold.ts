@@ -18,6 +18,7 @@ import {
   parentOf,
   parsePosition,
   placeIn,
+  placeOf,
   placesIn,
   positionOf,
   positionsIn,
@@ -27,7 +28,15 @@ import {
 } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
 import { type Breakpoints, givenInput, isStart } from "./start-input.js";
-import { applyUpdate, forgetUpdate, type StateUpdate, UPDATE_REFUSED, UPDATED } from "./state-update.js";
+import {
+  applyUpdate,
+  forgetUpdate,
+  type HeldUpdate,
+  type StateUpdate,
+  UPDATE_HELD,
+  UPDATE_REFUSED,
+  UPDATED,
+} from "./state-update.js";
 
 /** Recorded when a node ends. `next` is set when its frame moves on: a branch has none. */
 export interface NodeRecord {
@@ -138,6 +147,9 @@ function next(
     case UPDATED:
       applyUpdate(memory, plan, key!, value() as StateUpdate);
       return memory;
+    case UPDATE_HELD:
+      memory.busyAt = (value() as HeldUpdate).at;
+      return memory;
     case UPDATE_REFUSED:
       forgetUpdate(memory, key!);
       return memory;
@@ -182,6 +194,7 @@ export function enter(memory: Memory, place: NodePlace, { state, start }: FrameR
     at: positionOf(start, 1),
     visits: { [start]: 1 },
     moves: 0,
+    visited: visited(memory, frameId(place)),
   };
   memory.frames.set(frameId(place), frame);
 }
@@ -229,8 +242,21 @@ function move(memory: Memory, plan: GraphPlan, outer: NodePlace, ended: readonly
     from: ended.map(({ place }) => standingAt(place).position),
     visits: positionsIn(at).reduce(arrived, frame.visits),
     moves: frame.moves + ended.length,
+    visited: visited(memory, id),
     ...(failures && { failures }),
   });
+}
+
+/** Visits of the run that have begun when this frame arrives at its next step: all that have ended, and those in progress elsewhere. */
+function visited({ iterations, frames, results }: Memory, arriving: FrameId): number {
+  const isOpen = (place: NodePlace) => {
+    const result = results.get(frameId(place));
+    return !result || "error" in result;
+  };
+  const open = [...frames].map(([id, { at }]) =>
+    id === arriving ? 0 : placesIn(id === "" ? ROOT : placeOf(id), at).filter(isOpen).length,
+  );
+  return open.reduce((sum, count) => sum + count, iterations);
 }
 
 export interface Ended {

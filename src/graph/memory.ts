@@ -24,6 +24,8 @@ export interface Frame {
   readonly visits: Readonly<Record<string, number>>;
   /** How many of its nodes have ended. */
   readonly moves: number;
+  /** How many visits of the whole run had begun before those of its step: they count against the limit in the order of the journal. */
+  readonly visited: number;
   /** By the node that a failure edge led to: the failure for which it was taken. Of several that lead to one node, the first counts. */
   readonly failures?: Readonly<Record<string, Failure>>;
 }
@@ -86,6 +88,8 @@ export class Memory {
   /** Whether the journal records how the run began. */
   begun = false;
   rewind: Rewind | null = null;
+  /** The step of the graph itself that has begun, as far as this session or an entry shows; updates wait for its end. */
+  busyAt: Position | null = null;
   /** Why its state does not follow from the journal: only a rewind to before that continues it. */
   problem: StateFailed | null = null;
   breakpoints: Breakpoints | null = null;

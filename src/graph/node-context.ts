@@ -36,8 +36,8 @@ export interface NodeContext extends StepInfo {
   /** Values by space and key that outlive the run. */
   readonly store: LongTermStore;
   /**
-   * Streams a value to those who watch the run now (`graphs.stream`): a text is a token. It is not recorded, and what a process that
-   * dies had not sent is lost.
+   * Streams a value, as it is now, to those who watch the run (`graphs.stream`): a text is a token. It is not recorded, and what a process
+   * that dies had not sent is lost. A value that cannot be stored throws; one that is too large is dropped.
    */
   write(value: unknown): void;
   /** Reports progress to watchers of the run, in its journal. */

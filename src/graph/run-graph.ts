@@ -10,7 +10,7 @@ import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { applyBreakpoints, BREAKPOINTS, stopAt } from "./breakpoint.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
-import { type Memory, snapshotEffect } from "./memory.js";
+import { type Mail, type Memory, snapshotEffect } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
 import { type ThreadValue, threadSpace } from "./node/spaces.js";
 import type { Keeping, NodeVisit, RunParts, Walker } from "./node-visit.js";
@@ -27,10 +27,10 @@ import {
   ROOT,
   stepOf,
 } from "./position.js";
-import { combined, type Fields, isReduced } from "./reducer.js";
+import { combined, type Fields, isReduced, reduced } from "./reducer.js";
 import { runNode, throwFirst } from "./run-node.js";
 import { Spending } from "./spending.js";
-import { applyUpdates, STATE_UPDATE } from "./state-update.js";
+import { applyUpdates, isAtGate, isInProgress, STATE_UPDATE } from "./state-update.js";
 import { Together } from "./together.js";
 
 const NOTHING: readonly Effect[] = [];
@@ -39,7 +39,8 @@ const ONCE = attemptRules({ retry: 1 });
 /** How a node is visited next to others of its step. */
 interface Beside {
   readonly alone: boolean;
-  readonly before: readonly Position[];
+  /** How many of the step come before it. */
+  readonly before: number;
 }
 
 export class GraphRun implements Walker {
@@ -48,7 +49,7 @@ export class GraphRun implements Walker {
 
   constructor(parts: RunParts) {
     this.parts = parts;
-    this.#together = new Together(parts.memory);
+    this.#together = new Together(parts.memory, parts.codecs);
   }
 
   async run(): Promise<unknown> {
@@ -93,10 +94,11 @@ export class GraphRun implements Walker {
         this.#expectWithinBudgets();
         return frame.state;
       }
+      if (place === ROOT && !isAtGate(memory, plan)) memory.busyAt = frame.at;
       const step = positionsIn(frame.at);
-      if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: [] });
+      if (step.length === 1) await this.#visit(place, plan, step[0]!, { alone, before: 0 });
       else {
-        const visits = step.map((at, i) => this.#visit(place, plan, at, { alone: false, before: step.slice(0, i) }));
+        const visits = step.map((at, i) => this.#visit(place, plan, at, { alone: false, before: i }));
         throwFirst(await Promise.allSettled(visits));
       }
     }
@@ -105,32 +107,25 @@ export class GraphRun implements Walker {
   /** What others sent that counts between two nodes. */
   async #applyMail(place: NodePlace, plan: GraphPlan): Promise<void> {
     const { memory, codecs, replay, beginning } = this.parts;
-    const isDue = ({ name }: { readonly name: string }) =>
-      name === BREAKPOINTS || (place === ROOT && name === STATE_UPDATE);
+    const takesUpdates = place === ROOT && !isInProgress(memory, plan);
+    const isDue = ({ name }: Mail) => name === BREAKPOINTS || (takesUpdates && name === STATE_UPDATE);
     if (!memory.mail.some(isDue)) return;
     beginning.write();
     await applyBreakpoints(memory, replay.session, codecs);
-    if (place !== ROOT) return;
-    const updating = { memory, plan, codecs, session: replay.session };
-    await applyUpdates(updating, (update) => this.#together.takes(plan.reducers, update));
+    if (takesUpdates) await applyUpdates({ memory, plan, codecs, session: replay.session });
   }
 
-  /** One node of a frame's step. All see the state with which the step began. `before`: those of the step that begin before it. */
+  /** One node of a frame's step. All see the state with which the step began. */
   async #visit(place: NodePlace, plan: GraphPlan, position: Position, { alone, before }: Beside): Promise<void> {
     const { memory } = this.parts;
     const frame = memory.frames.get(frameId(place))!;
     const { node, visit } = parsePosition(position);
     const here = placeIn(place, node, visit);
     const isStep = frame.at !== position;
-    const isDone = (at: Position) => {
-      const { node: name, visit: nth } = parsePosition(at);
-      const done = memory.results.get(frameId(placeIn(place, name, nth)));
-      return done !== undefined && "value" in done;
-    };
-    if (isStep && isDone(position)) return;
+    const done = memory.results.get(frameId(here));
+    if (isStep && done && "value" in done) return;
     const spec = own(plan.nodes, node, here.path);
-    const begun = before.filter((at) => !isDone(at)).length;
-    this.#expectWithinLimits(plan, { all: memory.iterations + begun, own: frame.moves + before.length }, here);
+    this.#expectWithinLimits(plan, { all: frame.visited + before, own: frame.moves + before }, here);
     const { state, failures, visits } = frame;
     const edge = plan.edges[node]!;
     const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
@@ -149,7 +144,9 @@ export class GraphRun implements Walker {
       const chooses = edge.choose !== null && goto === undefined;
       const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
       const updates = looks ? updatesOf(memory, here, record) : [];
-      for (const update of updates) after = combined(plan.reducers, after, update);
+      // What items and branches have recorded is frozen in the fold; what a function has returned is its own.
+      const take = record.gather ? reduced : combined;
+      for (const update of updates) after = take(plan.reducers, after, update);
       return leading(record, goto ?? chosenBy(node, edge, after));
     };
     const { failed } = edge;
@@ -248,7 +245,9 @@ export class GraphRun implements Walker {
     if (after.problem) return NOTHING;
     const root = after.frames.get("")!;
     // A run that was asked to stop, or stops at a breakpoint, does not complete: it ends after its resume.
-    const isHeld = exceeded(plan.bounds, after.spent) || replay.gate.isClosed || stopAt(after, ROOT, root);
+    const isStopped = exceeded(plan.bounds, after.spent) || replay.gate.isClosed || stopAt(after, ROOT, root);
+    // An update that came during the last node counts before the end.
+    const isHeld = isStopped || after.mail.some(({ name }) => name === STATE_UPDATE);
     // What is kept is written in a transaction, which does not release the claim.
     const isApart = values.length > 0 || memory.thread !== null;
     if (nodeVisit.isLast && root.at === END) return isHeld || isApart ? NOTHING : this.#completion(after);
@@ -267,7 +266,7 @@ export class GraphRun implements Walker {
     }
   }
 
-  /** Visits of the whole run and of this graph in it, before this one. */
+  /** Visits of the whole run and of this graph in it that began before this one. */
   #expectWithinLimits(plan: GraphPlan, { all, own }: { all: number; own: number }, { path, visit }: NodePlace): void {
     const { bounds } = this.parts.plan;
     const next = `${path}:${visit}`;

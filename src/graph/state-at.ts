@@ -2,8 +2,7 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { JournalEntry, JournalPage } from "../store/contract/journal/journal.js";
-import { FanOuts } from "./fan-out.js";
-import { type FoldOptions, fold, type NodeRecord } from "./fold.js";
+import { type FoldOptions, fold } from "./fold.js";
 import { isFork } from "./fork-input.js";
 import type { Memory } from "./memory.js";
 import type { GraphPlan } from "./plan.js";
@@ -40,8 +39,8 @@ export function stateAt({ entries, baseSeq }: JournalPage, { runId, plan, codecs
 }
 
 /**
- * The memory with which the run began the visit; null if it never arrived there. Updates from outside count until its step has ended, and
- * the run has not been rewound from it.
+ * The memory with which the run began the visit; null if it never arrived there. Updates from outside count until a node of its step has
+ * ended, and the run has not been rewound from it.
  */
 export function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
   let read = 0;
@@ -57,17 +56,12 @@ export function arriving(entries: readonly JournalEntry[], position: string, opt
   });
   if (!isThere(memory)) return null;
   const { plan, codecs } = options;
-  const steps = new FanOuts();
   for (const { kind, name, key, payload } of entries.slice(read)) {
     if (kind === "snapshot" && name === "begins") break;
     if (kind === UPDATED) applyUpdate(memory, plan, key!, codecs.decode(payload!) as StateUpdate);
     if (kind !== "node") continue;
     const ended = { path: name, visit: key! };
-    const isBeside = frameId(parentOf(ended).frame) === frameId(frame);
-    const isOver = isBeside
-      ? steps.moved(ended, codecs.decode(payload!) as NodeRecord) !== null
-      : isWithin(place, ended);
-    if (isOver) break;
+    if (frameId(parentOf(ended).frame) === frameId(frame) || isWithin(place, ended)) break;
   }
   if (memory.problem) throw memory.problem;
   return memory;

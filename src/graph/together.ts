@@ -1,21 +1,24 @@
 // Nodes that run side by side end one by one, and their updates count together. The last one to end is charged when the reducers do not
 // take all of them: once recorded, the journal could not be folded any more.
 
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { PermanentError } from "../replay/step-call.js";
 import { type Ended, type NodeRecord, updatesOf } from "./fold.js";
 import type { Memory } from "./memory.js";
-import { frameId, type NodePlace, placesIn, ROOT } from "./position.js";
-import { combined, type Fields, type Reducers } from "./reducer.js";
+import { frameId, type NodePlace, placesIn } from "./position.js";
+import { type Fields, type Reducers, reduced } from "./reducer.js";
 
 export class Together {
   readonly #memory: Memory;
-  /** What nodes have returned that is not recorded yet. Another node may end meanwhile. */
+  readonly #codecs: Codecs;
+  /** What nodes have returned that is not recorded yet, as it will be read from the journal. Another node may end meanwhile. */
   readonly #ending = new Map<string, NodeRecord>();
   /** The attempt of each node whose result counts: one that has timed out may still return. */
   readonly #attempts = new Map<string, object>();
 
-  constructor(memory: Memory) {
+  constructor(memory: Memory, codecs: Codecs) {
     this.#memory = memory;
+    this.#codecs = codecs;
   }
 
   begin(place: NodePlace, attempt: object): void {
@@ -31,7 +34,9 @@ export class Together {
   /** Before a node of a frame's step is recorded. */
   expect(frame: NodePlace, reducers: Reducers, { place, record }: Ended): void {
     const { state, at } = this.#memory.frames.get(frameId(frame))!;
-    this.#ending.set(frameId(place), record);
+    const stored = this.#stored(record);
+    if (!stored) return;
+    this.#ending.set(frameId(place), stored);
     const places = placesIn(frame, at);
     const ended = this.#endedOf(places);
     if (ended.length < places.length) return;
@@ -43,20 +48,19 @@ export class Together {
     }
   }
 
-  /** Whether an update from outside fits the state of the graph itself, and the updates that nodes of its step have already recorded. */
-  takes(reducers: Reducers, update: Fields): boolean {
-    const { state, at } = this.#memory.frames.get("")!;
-    try {
-      this.#combine(reducers, combined(reducers, state, update), this.#endedOf(placesIn(ROOT, at)));
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
+  /** Frozen between two updates, as in the fold: a reducer that changes its old value in place is noticed before anything is recorded. */
   #combine(reducers: Reducers, state: Fields, ended: readonly Ended[]): void {
     const updates = ended.flatMap(({ place, record }) => updatesOf(this.#memory, place, record));
-    updates.reduce((now, update) => combined(reducers, now, update), state);
+    updates.reduce((now, update) => reduced(reducers, now, update), state);
+  }
+
+  /** A copy, because what a node has returned is not frozen. Null: it cannot be stored, and its call refuses it. */
+  #stored(record: NodeRecord): NodeRecord | null {
+    try {
+      return this.#codecs.decode(this.#codecs.encode(record)) as NodeRecord;
+    } catch {
+      return null;
+    }
   }
 
   #endedOf(places: readonly NodePlace[]): readonly Ended[] {

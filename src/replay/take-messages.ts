@@ -8,15 +8,15 @@ import type { Mail } from "./stop-gate.js";
 
 /**
  * All unread messages go into the journal at once, even those no call waits for yet. `onTaking` is called before they
- * are sent.
+ * are sent, and returns what is written before them in their commit.
  */
 export class MessageTaker implements Mail {
   readonly #replay: Replay;
-  readonly #onTaking: (messages: readonly Message[]) => void;
+  readonly #onTaking: (messages: readonly Message[]) => readonly Effect[];
   #mailUpTo: number;
   #ownUpTo = 0;
 
-  constructor(replay: Replay, onTaking: (messages: readonly Message[]) => void = () => {}) {
+  constructor(replay: Replay, onTaking: (messages: readonly Message[]) => readonly Effect[] = () => []) {
     const { run } = replay.session;
     this.#replay = replay;
     this.#onTaking = onTaking;
@@ -37,16 +37,14 @@ export class MessageTaker implements Mail {
     if (messages.length === 0) return;
     // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
     if (messages.some(isStopRequest)) this.#replay.closeGate(messages);
-    this.#onTaking(messages);
-    await takeAll(this.#replay, messages);
+    await takeAll(this.#replay, messages, this.#onTaking(messages));
   }
 }
 
-async function takeAll(replay: Replay, messages: readonly Message[]): Promise<void> {
+async function takeAll(replay: Replay, messages: readonly Message[], ahead: readonly Effect[]): Promise<void> {
   const { session } = replay;
-  const { seq } = await session.commit(
-    messages.map(({ key, messageId }): Effect => ({ kind: "take", messageKey: key, messageId })),
-  );
+  const takes = messages.map(({ key, messageId }): Effect => ({ kind: "take", messageKey: key, messageId }));
+  const { seq } = await session.commit([...ahead, ...takes]);
   messages.forEach(({ name, key, payload, at }, i) => {
     const entry = {
       seq: seq - messages.length + 1 + i,

@@ -5,6 +5,7 @@ import { createClient } from "../../src/client/create-client.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
 import { noneFailed } from "../../src/dag/when.js";
+import { signal } from "../../src/index.js";
 import { createNode } from "../../src/node/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -145,8 +146,9 @@ test("the timeout of a task counts its waits, and not the time in which it was p
   const MINUTE = 60_000;
   const world = new VirtualWorld();
   let tries = 0;
-  const works = task({ timeout: "1m", retry: 1 }, async (ctx) => {
+  const works = task({ timeout: "1m", retry: 1 }, async (ctx, { napFirst }: { napFirst: boolean }) => {
     await ctx.step("first", () => 1);
+    if (napFirst) await ctx.sleep("nap", "15s");
     if (++tries > 1)
       return ctx.step("second", () => new Promise((resolve) => world.after(10_000, () => resolve("done"))));
     return new Promise<never>((_, reject) => {
@@ -156,16 +158,22 @@ test("the timeout of a task counts its waits, and not the time in which it was p
   const waits = task({ timeout: "1m", retry: 1 }, async (ctx) => {
     for (let i = 0; i < 10; i++) await ctx.sleep(`nap ${i}`, "15s");
   });
-  const [paused, slept] = [dag("paused-work", { works }), dag("slept", { waits })];
-  const { node, done } = await openVirtual([paused, slept], world);
-  const run = await done(node.start(paused));
-  while (tries === 0) await world.advance(10);
-  await done(run.pause());
-  await world.advance(10 * MINUTE);
-  await done(run.resume());
-  expect(await done(run.result())).toEqual({ works: "done" });
-  const late = await done(node.start(slept));
-  await expect(done(late.result())).rejects.toMatchObject({ cause: { errors: [{ code: "TASK_TIMEOUT" }] } });
+  const listens = task({ timeout: "1m", retry: 1 }, (ctx) => ctx.waitFor(signal<undefined>("never")));
+  const [paused, slept, silent] = [dag("paused-work", { works }), dag("slept", { waits }), dag("silent", { listens })];
+  const { node, done } = await openVirtual([paused, slept, silent], world);
+  for (const napFirst of [false, true]) {
+    tries = 0;
+    const run = await done(node.start(paused, { napFirst }));
+    while (tries === 0) await world.advance(10);
+    await done(run.pause());
+    await world.advance(10 * MINUTE);
+    await done(run.resume());
+    expect(await done(run.result())).toEqual({ works: "done" });
+  }
+  for (const program of [slept, silent]) {
+    const late = await done(node.start(program as typeof slept));
+    await expect(done(late.result())).rejects.toMatchObject({ cause: { errors: [{ code: "TASK_TIMEOUT" }] } });
+  }
 });
 
 test("a plan says which tasks a run would execute, in which order and with which limits", () => {

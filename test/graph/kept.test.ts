@@ -203,21 +203,25 @@ onBothStores((bench) => {
     expect((await (await node.start(asks, "c")).result(limit)).words.at(-1)).toBe("D1");
   });
 
-  test("a value that cannot be streamed is dropped, and fails nothing", async () => {
+  test("a value that cannot be stored fails the node that streams it; one that is too large is dropped, and fails nothing", async () => {
     const writer = graph("writes-oddly", {
       state: S,
       init: (word: string) => ({ words: [word], count: 0 }),
       start: "write",
       nodes: {
-        write: S.node({ retry: 1 }, async (ctx) => {
-          ctx.write((() => 1) as never);
+        write: S.node({ retry: 1 }, async (ctx, s) => {
+          ctx.write(s.words[0] === "odd" ? () => 1 : { large: "x".repeat(2_000_000) });
           return { count: 1 };
         }),
       },
       edges: { write: "end" },
     });
     const node = await bench.open({ programs: [writer] });
-    expect(await (await node.start(writer, "a")).result(limit)).toMatchObject({ count: 1 });
+    expect(await (await node.start(writer, "large")).result(limit)).toMatchObject({ count: 1 });
+    await expect((await node.start(writer, "odd")).result(limit)).rejects.toMatchObject({
+      state: "failed",
+      cause: { code: "INVALID_INPUT", message: expect.stringContaining("ctx.write: a function cannot be stored") },
+    });
   });
 
   test("tokens, values, updates and states reach a reader of another process, in order, and not the journal", async () => {

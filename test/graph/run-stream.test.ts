@@ -1,4 +1,4 @@
-// The stream of a run: tokens joined, bounded in rows and in what waits, and never a failure of the node.
+// The stream of a run: tokens joined, bounded in rows and in what waits; a slow store never fails the node.
 
 import { expect, test } from "vitest";
 import { streamRun } from "../../src/client/graph/stream-run.js";
@@ -41,13 +41,16 @@ test("tokens of one attempt are joined; another attempt, node or value is apart"
   ]);
 });
 
-test("a value is streamed as it was when it was written; one that cannot be stored is dropped alone", async () => {
+test("a value is streamed as it was when it was written; one that cannot be stored throws at the call, and the others are sent", async () => {
   const { kept, stream } = rows();
   const counter: { n: number; self?: () => void } = { n: 0 };
   stream.write({ ...at, value: "before" });
   for (counter.n = 1; counter.n <= 2; counter.n++) stream.write({ ...at, value: counter });
   counter.self = () => {};
-  stream.write({ ...at, value: counter });
+  expect(() => stream.write({ ...at, value: counter })).toThrow(
+    expect.objectContaining({ code: "INVALID_INPUT", message: expect.stringContaining("ctx.write.self") }),
+  );
+  stream.write({ ...at, value: { large: "x".repeat(2_000_000) } });
   await stream.flush();
   expect([...kept.values()]).toEqual([["before", { n: 1 }, { n: 2 }].map((value) => ({ ...at, value }))]);
 });

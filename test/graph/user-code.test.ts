@@ -57,6 +57,63 @@ onBothStores((bench) => {
     await node.stop();
   });
 
+  test("a reducer that changes its old value in place fails the node before anything is recorded, also in branches and side by side", async () => {
+    const pushes = state<{ log: string[] }>({
+      log: (old, update) => {
+        if (old.length === 0) return update;
+        old.push(...update);
+        return old;
+      },
+    });
+    const say = (word: string) => () => ({ log: [word] });
+    const nodes = { plan: () => {}, a: say("a"), b: say("b") };
+    const serial = graph("pushes-serial", {
+      state: pushes,
+      start: "plan",
+      nodes,
+      edges: { plan: "a", a: "b", b: "end" },
+    });
+    const beside = graph("pushes-beside", {
+      state: pushes,
+      start: "plan",
+      nodes,
+      edges: { plan: { to: ["a", "b"] }, a: "end", b: "end" },
+    });
+    const branches = graph("pushes-branches", {
+      state: pushes,
+      start: "both",
+      nodes: { both: pushes.parallel({ a: say("a"), b: say("b") }) },
+      edges: { both: "end" },
+    });
+    const node = await bench.open({ programs: [serial, beside, branches] });
+    const problem = 'The reducer of "log" threw on the update.';
+    for (const [program, message, last] of [
+      [serial, problem, "b"],
+      [branches, problem, "both"],
+      [beside, "The reducers do not take the updates of a:1,b:1 together.", "b"],
+    ] as const) {
+      const run = await node.start(program, { log: [] });
+      const failed = { state: "failed", cause: { code: "PERMANENT", message } };
+      await expect(run.result(limit)).rejects.toMatchObject(failed);
+      const { entries } = (await bench.store.journal.read(run.id))!;
+      const ends = entries.filter(({ name }) => name === last).map(({ kind }) => kind);
+      expect(ends).toEqual(["node.failed"]);
+    }
+  });
+
+  test("what a function has returned is not frozen, also side by side", async () => {
+    const mine = { log: ["mine"] };
+    const owned = graph("owned", {
+      state: S,
+      start: "plan",
+      nodes: { plan: () => {}, a: () => mine, b: () => mine },
+      edges: { plan: { to: ["a", "b"] }, a: "end", b: "end" },
+    });
+    const node = await bench.open({ programs: [owned] });
+    expect((await (await node.start(owned, { n: 0, log: [] })).result(limit)).log).toEqual(["mine", "mine"]);
+    expect([Object.isFrozen(mine), Object.isFrozen(mine.log)]).toEqual([false, false]);
+  });
+
   test("a recorded update that newer code cannot take quarantines the run until the code is fixed", async () => {
     let isBroken = true;
     const shaped = (broken: () => boolean) => {

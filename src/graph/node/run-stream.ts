@@ -38,7 +38,7 @@ export class RunStream {
     this.#codecs = codecs;
   }
 
-  /** Never waits and never fails the node: what the store cannot take in time is dropped. */
+  /** Never waits: what the store cannot take in time is dropped. A value that cannot be stored throws here, in the node that wrote it. */
   write(given: Chunk): void {
     const kept = this.#keptOf(given.value);
     if (kept === null || this.#size + kept.size > MOST_WAITING) return;
@@ -50,14 +50,15 @@ export class RunStream {
     this.#cancel ??= this.#session.world.after(FLUSH_MS, () => void this.flush());
   }
 
-  /** The value as it is now: the node may change it before it is sent. Null: it cannot be stored, and is dropped alone. */
+  /** The value as it is now: the node may change it before it is sent. Null: it is too large, and is dropped alone. */
   #keptOf(value: unknown): { readonly value: unknown; readonly size: number } | null {
     if (typeof value === "string") return { value, size: value.length };
     try {
-      const payload = this.#codecs.encode(value);
+      const payload = this.#codecs.encode(value, "ctx.write");
       return { value: this.#codecs.decode(payload), size: payload.data.length };
-    } catch {
-      return null;
+    } catch (error) {
+      if (error instanceof LimitExceeded) return null;
+      throw error;
     }
   }
 
