@@ -32,6 +32,8 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
       testTimeout: 30_000,
       hookTimeout: 30_000,
       retry: 0,
+      // A poll waits for what must come. Vitest's second is too short on a busy machine; a bound that matters is measured by its test.
+      expect: { poll: { timeout: 20_000 } },
       // Nodes and stores print warnings by default: a test that provokes them reads them from its own logger.
       env: { HOLDFAST_LOG: "off" },
       ...test,

@@ -158,7 +158,7 @@ describe("progress", () => {
     const progress = progressOf("runs deleted", terminal, hasty());
     progress.at(1, 4);
     progress.at(2, 4);
-    await vi.waitFor(() => expect(drawn).toContain("━"));
+    await vi.waitFor(() => expect(drawn).toContain("━"), 20_000);
     progress.at(4, 4);
     progress.end();
     expect(drawn).toMatch(/of 4 runs deleted/);

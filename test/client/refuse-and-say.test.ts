@@ -49,7 +49,7 @@ test("a start that no live node takes is reported at once, and in the timeout of
   const client = createClient({ store, logger });
   const run = await client.start(hello);
   await client.start(hello);
-  await vi.waitFor(() => expect(lines.length).toBe(1));
+  await vi.waitFor(() => expect(lines.length).toBe(1), 20_000);
   expect(lines[0]).toMatchObject({ message: "run.unserved", fields: { runId: run.id, program: "hello" } });
   const timeout = await run.result({ timeout: 20 }).catch((error: unknown) => error);
   expect(timeout).toBeInstanceOf(ResultTimeout);
@@ -62,7 +62,7 @@ test("a start that no live node takes is reported at once, and in the timeout of
   );
   const node = await createNode({ store, programs: [hello, parent], logger });
   await node.start(parent);
-  await vi.waitFor(() => expect(lines.map(({ fields }) => fields["program"])).toContain("nowhere"));
+  await vi.waitFor(() => expect(lines.map(({ fields }) => fields["program"])).toContain("nowhere"), 20_000);
   expect(await run.result({ timeout: "5s" })).toBe("hello");
   await node.stop();
 });

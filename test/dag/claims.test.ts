@@ -101,7 +101,7 @@ onBothStores(
         const status = await node.run(key!).status();
         expect(status).toMatchObject({ state: "waiting", noCapableNode: true });
         return key!;
-      });
+      }, 20_000);
       expect((await bench.store.runs.get(waiting))!.failures).toBe(0);
       await bench.open({ programs: [split] });
       expect((await run.result()).second).toBe("first second");

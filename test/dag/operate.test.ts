@@ -51,17 +51,11 @@ onBothStores(
       const node = await bench.open({ programs: [paused] });
       const run = await node.start(paused);
       await gate.begun.promise;
-      await vi.waitFor(async () => expect((await tasksOf(bench.store, run))["third"]).toBe("completed"));
+      await vi.waitFor(async () => expect((await tasksOf(bench.store, run))["third"]).toBe("completed"), 20_000);
       const answer = await run.pause({ by: "ann" });
       expect([{ outcome: "requested", acknowledged: true }, { outcome: "paused" }]).toContainEqual(answer);
-      await vi.waitFor(async () =>
-        expect(await tasksOf(bench.store, run)).toEqual({
-          first: "paused",
-          beside: "completed",
-          second: "paused",
-          third: "completed",
-        }),
-      );
+      const states = { first: "paused", beside: "completed", second: "paused", third: "completed" };
+      await vi.waitFor(async () => expect(await tasksOf(bench.store, run)).toEqual(states), 20_000);
       expect(gate.aborts).toBe(1);
       expect(await run.pause({ by: "ann" })).toEqual({ outcome: "paused" });
       expect(await stateOf(bench.store, run)).toBe("paused");
@@ -96,7 +90,7 @@ onBothStores(
       const starter: AnyDefinition = { ...alone, serve: (environment) => alone.serve(environment).slice(0, 1) };
       const node = await bench.open({ programs: [starter] });
       const run = await node.start(alone);
-      await vi.waitFor(async () => expect(await stateOf(bench.store, run)).toBe("parked"));
+      await vi.waitFor(async () => expect(await stateOf(bench.store, run)).toBe("parked"), 20_000);
       await node.stop();
       expect(await run.pause()).toEqual({ outcome: "paused" });
       expect(await tasksOf(bench.store, run)).toEqual({ first: "paused", second: "paused" });
@@ -167,7 +161,7 @@ onBothStores(
         return Promise.all(started.map(async ({ key }) => (await bench.store.runs.get(key!))!.state));
       };
       await run.pause();
-      await vi.waitFor(async () => expect(await itemStates()).toEqual(["paused", "paused", "paused"]));
+      await vi.waitFor(async () => expect(await itemStates()).toEqual(["paused", "paused", "paused"]), 20_000);
       expect(await run.cancel()).toEqual({ outcome: "cancelled" });
       expect(await itemStates()).toEqual(["cancelled", "cancelled", "cancelled"]);
     });
