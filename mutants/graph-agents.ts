@@ -12,6 +12,18 @@ const SIDE_BY_SIDE = { file: "test/graph/side-by-side.test.ts" } as const;
 
 export const graphAgents: readonly Mutant[] = [
   {
+    name: "a trial of reducers changes what is recorded",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "record.gather || !looks ? record : asStored(codecs, record)",
+        put: "record.gather || !looks || asStored(codecs, record) ? record : null",
+      },
+    ],
+    killedBy: [{ file: "test/graph/user-code.test.ts", test: "leave the recorded result as it was returned" }],
+  },
+  {
     name: "a run that ends late undoes what a later run of its thread added",
     breaks: "S1",
     edits: [

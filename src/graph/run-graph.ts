@@ -6,6 +6,7 @@ import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js
 import type { Effect } from "../kernel/run/effect.js";
 import { callId } from "../replay/recorded.js";
 import { PermanentError, StepCall, type StepInfo } from "../replay/step-call.js";
+import { asStored } from "./as-stored.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { applyBreakpoints, BREAKPOINTS, stopAt } from "./breakpoint.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
@@ -117,7 +118,7 @@ export class GraphRun implements Walker {
 
   /** One node of a frame's step. All see the state with which the step began. */
   async #visit(place: NodePlace, plan: GraphPlan, position: Position, { alone, before }: Beside): Promise<void> {
-    const { memory } = this.parts;
+    const { memory, codecs } = this.parts;
     const frame = memory.frames.get(frameId(place))!;
     const { node, visit } = parsePosition(position);
     const here = placeIn(place, node, visit);
@@ -143,9 +144,10 @@ export class GraphRun implements Walker {
       // journal.
       const chooses = edge.choose !== null && goto === undefined;
       const looks = chooses || record.gather || isReduced(plan.reducers, record.update);
-      const updates = looks ? updatesOf(memory, here, record) : [];
       // What items and branches have recorded is frozen in the fold; what a function has returned is its own.
-      const take = record.gather ? reduced : combined;
+      const tried = record.gather || !looks ? record : asStored(codecs, record);
+      const updates = looks ? updatesOf(memory, here, tried ?? record) : [];
+      const take = tried ? reduced : combined;
       for (const update of updates) after = take(plan.reducers, after, update);
       return leading(record, goto ?? chosenBy(node, edge, after));
     };

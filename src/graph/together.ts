@@ -3,6 +3,7 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { PermanentError } from "../replay/step-call.js";
+import { asStored } from "./as-stored.js";
 import { type Ended, type NodeRecord, updatesOf } from "./fold.js";
 import type { Memory } from "./memory.js";
 import { frameId, type NodePlace, placesIn } from "./position.js";
@@ -34,7 +35,7 @@ export class Together {
   /** Before a node of a frame's step is recorded. */
   expect(frame: NodePlace, reducers: Reducers, { place, record }: Ended): void {
     const { state, at } = this.#memory.frames.get(frameId(frame))!;
-    const stored = this.#stored(record);
+    const stored = asStored(this.#codecs, record);
     if (!stored) return;
     this.#ending.set(frameId(place), stored);
     const places = placesIn(frame, at);
@@ -52,15 +53,6 @@ export class Together {
   #combine(reducers: Reducers, state: Fields, ended: readonly Ended[]): void {
     const updates = ended.flatMap(({ place, record }) => updatesOf(this.#memory, place, record));
     updates.reduce((now, update) => reduced(reducers, now, update), state);
-  }
-
-  /** A copy, because what a node has returned is not frozen. Null: it cannot be stored, and its call refuses it. */
-  #stored(record: NodeRecord): NodeRecord | null {
-    try {
-      return this.#codecs.decode(this.#codecs.encode(record)) as NodeRecord;
-    } catch {
-      return null;
-    }
   }
 
   #endedOf(places: readonly NodePlace[]): readonly Ended[] {

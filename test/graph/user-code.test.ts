@@ -101,6 +101,40 @@ onBothStores((bench) => {
     }
   });
 
+  test("a reducer that changes its update and a choice that changes the state leave the recorded result as it was returned", async () => {
+    const marks = state<{ log: string[] }>({
+      log: (old, update) => {
+        update.push("seen");
+        return [...old, ...update];
+      },
+    });
+    const chosen: unknown[] = [];
+    const marking = graph("marking", {
+      state: marks,
+      start: "a",
+      nodes: { a: () => ({ log: ["a"] }) },
+      edges: {
+        a: {
+          to: ["end"],
+          choose: (now) => {
+            try {
+              now.log.push("chosen");
+            } catch (error) {
+              chosen.push((error as Error).name);
+            }
+            return "end";
+          },
+        },
+      },
+    });
+    const node = await bench.open({ programs: [marking] });
+    const run = await node.start(marking, { log: ["0"] });
+    expect(await run.result(limit)).toEqual({ log: ["0", "a", "seen"] });
+    const { entries } = (await bench.store.journal.read(run.id))!;
+    expect(entries.find(({ kind }) => kind === "node")!.payload!.data).not.toContain("seen");
+    expect(chosen).toContain("TypeError");
+  });
+
   test("what a function has returned is not frozen, also side by side", async () => {
     const mine = { log: ["mine"] };
     const owned = graph("owned", {
