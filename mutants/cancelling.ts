@@ -9,7 +9,7 @@ const CANCELLATION = "src/replay/cancellation.ts";
 export const cancelling: readonly Mutant[] = [
   {
     name: "the context of clean-ups stays on for good",
-    breaks: "speed",
+    breaks: "a clean-up that has ended costs other runs nothing",
     edits: [{ file: "src/workflow/cleaning-up.ts", find: "if (open.size === 0) context.disable();", put: "" }],
     killedBy: [{ file: "test/workflow/cleaning-up.test.ts", test: "switched off when the last clean-up has ended" }],
   },

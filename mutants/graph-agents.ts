@@ -330,8 +330,8 @@ export const graphAgents: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "const take = record.gather ? reduced : combined;",
-        put: "const take = record.gather && reduced === null ? reduced : combined;",
+        find: "const take = tried ? reduced : combined;",
+        put: "const take = tried && !record.gather ? reduced : combined;",
       },
     ],
     killedBy: [{ ...USER_CODE, test: "a reducer that changes its old value in place" }],

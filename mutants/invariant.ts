@@ -7,6 +7,7 @@ export const AREAS = ["speed", "api", "security", "embedded", "kit"] as const;
 const BEHIND: Readonly<Record<string, string>> = {
   "lock rules": "L3",
   "plans do not depend on when they were made": "speed",
+  "a clean-up that has ended costs other runs nothing": "speed",
   "a statement that must read a whole table scans it sequentially": "speed",
   "nodes of two versions work on one schema": "L8",
   "nothing is left behind": "embedded",

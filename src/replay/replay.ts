@@ -245,8 +245,7 @@ export class Replay {
       // A call that was just started may have ended at once, such as a wait for a message that is here already.
       if (this.#isWoken) continue;
       if (!this.#busy()) {
-        // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
-        // at once.
+        // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it at once.
         if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
         if (!this.#awaitsOutside() && !this.open.lingers) {
           this.session.world.parks?.(this.session.run.runId, this.open);

@@ -1,4 +1,4 @@
-// Which calls a function makes inside `ctx.cleanup`: its asynchronous context tells.
+// Which calls a function makes inside `ctx.cleanup`: they are known by their asynchronous context.
 //
 // Node 20 and 22 pay for such a context with every promise of the process, from its first use on: an await takes four to six times as
 // long. So it is switched off while no run cleans up.

@@ -1,4 +1,4 @@
-// The asynchronous context of a clean-up: it tells which calls belong to it, and costs nothing while nothing is cleaned up.
+// The asynchronous context of a clean-up: its calls are known by it, and it costs nothing while no run cleans up.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, expect, test, vi } from "vitest";
