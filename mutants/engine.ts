@@ -229,7 +229,7 @@ export const engine: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "memory" }],
+    killedBy: [{ file: "test/workflow/retried-child.test.ts", test: "is parked when its parent looks" }],
   },
   {
     name: "a timeout sent to the run's own inbox counts as a message that was read",

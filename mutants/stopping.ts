@@ -41,8 +41,8 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "committed = await this.#writer.commit(effects);",
-        put: "this.over.throwIfAborted();\n      committed = await this.#writer.commit(effects);",
+        find: "() => this.#writer.commit(effects));",
+        put: "async () => {\n        this.over.throwIfAborted();\n        return this.#writer.commit(effects);\n      });",
       },
     ],
     killedBy: [{ file: LATE, test: "came before the abort counts" }],
