@@ -84,15 +84,17 @@ describe("connections of its own", () => {
   });
 
   test("prepare a statement again when a migration has changed its columns", async () => {
-    const store = openPostgres(url, { schema });
-    const event = { id: world.id(), env: "changed", stack: null, event: "e", plain: "{}", key: "k", payloadHash: "h" };
-    const start = () => store.events.start([{ ...event, id: world.id(), input: { codec: "json", data: "{}" } }]);
-    await start();
-    await pool.query(`alter table ${schema}.subscriptions add column of_a_later_version int`);
-    expect(await start()).toMatchObject([{ outcome: "started" }]);
-    await pool.query(`alter table ${schema}.subscriptions drop column of_a_later_version`);
-    expect(await start()).toMatchObject([{ outcome: "started" }]);
-    await store.close();
+    const options = { world, source: url, connections: 1, transactions: 1, queryTimeoutMs: 5000 };
+    const db = new Database({ ...options, dialect: dialect(schema), retryForMs: 5000 });
+    const all = statement("changing", "Reads all columns.", (d) => `select * from ${d.schema}.changing where a = $1`);
+    await pool.query(`create table ${schema}.changing as select 1 as a`);
+    expect(await db.run(all, [1])).toEqual([{ a: 1 }]);
+    await pool.query(`alter table ${schema}.changing add column of_a_later_version int`);
+    expect(await db.run(all, [1])).toEqual([{ a: 1, of_a_later_version: null }]);
+    await pool.query(`alter table ${schema}.changing drop column of_a_later_version`);
+    expect(await db.run(all, [1])).toEqual([{ a: 1 }]);
+    await pool.query(`drop table ${schema}.changing`);
+    await db.close();
   });
 
   test("carry limits on locks, statements and idle transactions", async () => {
