@@ -6,13 +6,13 @@ import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js
 import type { Effect } from "../kernel/run/effect.js";
 import { callId } from "../replay/recorded.js";
 import { PermanentError, StepCall, type StepInfo } from "../replay/step-call.js";
-import { asStored } from "./as-stored.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { applyBreakpoints, BREAKPOINTS, stopAt } from "./breakpoint.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import { type Mail, type Memory, snapshotEffect } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
+import { asStored } from "./node/as-stored.js";
 import { type ThreadValue, threadSpace } from "./node/spaces.js";
 import type { Keeping, NodeVisit, RunParts, Walker } from "./node-visit.js";
 import { type AnyNode, type EdgeValue, type GraphPlan, own } from "./plan.js";

@@ -3,9 +3,9 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { PermanentError } from "../replay/step-call.js";
-import { asStored } from "./as-stored.js";
 import { type Ended, type NodeRecord, updatesOf } from "./fold.js";
 import type { Memory } from "./memory.js";
+import { asStored } from "./node/as-stored.js";
 import { frameId, type NodePlace, placesIn } from "./position.js";
 import { type Fields, type Reducers, reduced } from "./reducer.js";
 

@@ -1,6 +1,6 @@
 // What a node has returned, as it will be read from the journal.
 
-import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Codecs } from "../../kernel/codec/codecs.js";
 
 /**
  * A copy for trials before it is recorded: neither a reducer nor a choice of edges changes what the journal gets, and the copy can be
