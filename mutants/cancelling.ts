@@ -8,6 +8,12 @@ const CANCELLATION = "src/replay/cancellation.ts";
 
 export const cancelling: readonly Mutant[] = [
   {
+    name: "the context of audited changes stays on for good",
+    breaks: "a clean-up that has ended costs other runs nothing",
+    edits: [{ file: "src/store/audited-call.ts", find: "if (--underWay === 0) calls.disable();", put: "underWay--;" }],
+    killedBy: [{ file: "test/store/audited-call.test.ts", test: "switched off when the last change has ended" }],
+  },
+  {
     name: "the context of clean-ups stays on for good",
     breaks: "a clean-up that has ended costs other runs nothing",
     edits: [{ file: "src/workflow/cleaning-up.ts", find: "if (open.size === 0) context.disable();", put: "" }],

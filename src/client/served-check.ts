@@ -42,7 +42,10 @@ export class ServedCheck {
     if (now < until) return;
     if (this.#lookedAt.size >= MOST_GROUPS) this.#lookedAt.clear();
     this.#lookedAt.set(key, now);
-    this.#look(run).catch(() => this.#lookedAt.delete(key));
+    this.#look(run).catch(() => {
+      this.#lookedAt.delete(key);
+      this.#last = null;
+    });
   }
 
   async #look(run: Pick<NewRun, "id" | "group">): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { Committer } from "../engine/committer.js";
 import { nodeName } from "../kernel/name.js";
-import type { RunGroup } from "../kernel/run/new-run.js";
+import { isSameGroup } from "../kernel/run/new-run.js";
 import type { NodeStore } from "../store/contract/node/nodes.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
@@ -49,11 +49,7 @@ export function queueParts(store: Store, options: QueueOptions) {
 /** The job's row, if the run exists and is a job of this queue. */
 export async function jobRecord({ store, settings }: QueueParts, jobId: string): Promise<RunRecord | null> {
   const record = await store.runs.get(jobId);
-  return record && sameGroup(record.group, settings.group) ? record : null;
-}
-
-function sameGroup(a: RunGroup, b: RunGroup): boolean {
-  return a.env === b.env && a.stack === b.stack && a.queue === b.queue && a.program === b.program;
+  return record && isSameGroup(record.group, settings.group) ? record : null;
 }
 
 /** Maps worker ids to incarnations: users name workers, but claims are owned by incarnations. Each sign-on of a worker id is a new node. */
