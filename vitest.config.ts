@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { LongestFirst } from "./test/harness/longest-first.js";
-import { ALL, isPure, WAITING } from "./test/harness/suites.js";
+import { ALL, canShare, isPure, WAITING } from "./test/harness/suites.js";
 
 /** Of the machine that CI has. */
 const CORES = 2;
@@ -41,7 +41,9 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
   };
 }
 
-const pure = ALL.filter((file) => !WAITING.includes(file) && isPure(file));
+const busy = ALL.filter((file) => !WAITING.includes(file));
+const shared = busy.filter(canShare);
+const pure = shared.filter(isPure);
 
 export default defineConfig({
   test: {
@@ -53,7 +55,13 @@ export default defineConfig({
     projects: [
       project("waiting", { include: [...WAITING], maxWorkers: WAITING_AT_ONCE, sequence: { groupOrder: 0 } }),
       project("busy", {
-        include: ALL.filter((file) => !WAITING.includes(file) && !pure.includes(file)),
+        include: busy.filter((file) => !shared.includes(file)),
+        maxWorkers: CORES,
+        sequence: { groupOrder: 1 },
+      }),
+      project("database", {
+        include: shared.filter((file) => !pure.includes(file)),
+        isolate: false,
         maxWorkers: CORES,
         sequence: { groupOrder: 1 },
       }),

@@ -69,13 +69,18 @@ export const LONG: readonly string[] = [
   "conformance/pgbouncer",
 ].map((name) => `test/${name}.test.ts`);
 
-/** Starts a process, opens a database, or replaces timers or variables of the process. */
-const OUTSIDE = /"node:child_process"|\binject\(|store\/postgres\/(open|index)\.js|from "pg"|src\/embedded\/|\bvi\./;
+/** Starts a process or a server, or changes what all files of a process share: timers, variables, handlers, global names. */
+const OWN_PROCESS =
+  /"node:child_process"|src\/embedded\/|\bvi\.|process\.(env\[|on|once|kill|chdir|exit)|stackTraceLimit|playwright|globalThis\.|sdk-node/;
+/** Opens a database, or asks for that of all tests. */
+const DATABASE = /\binject\(|store\/postgres\/(open|index)\.js|from "pg"/;
 
-/** Neither the file nor what it imports from test/ reaches outside of its own code: such files can share a process. */
-export function isPure(file: string): boolean {
-  return ![...filesOf(file)].some((name) => OUTSIDE.test(codeOf(name)));
-}
+const reaches = (file: string, what: RegExp) => [...filesOf(file)].some((name) => what.test(codeOf(name)));
+
+/** Neither the file nor what it imports from test/ needs a process for itself: such files can share one. */
+export const canShare = (file: string): boolean => !reaches(file, OWN_PROCESS);
+/** It does not open a database, either. */
+export const isPure = (file: string): boolean => canShare(file) && !reaches(file, DATABASE);
 
 export const ALL: readonly string[] = ["test", "examples"].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
