@@ -139,8 +139,7 @@ export async function expectNothingEnds(server: RefusingServer, refusal: Refusal
       programs: all,
     } as const;
     const node = await createNode({ ...options, store: open(server.url) });
-    for (const event of TROUBLES)
-      node.on(event, ({ error }) => void troubles.add((error as { code: string }).code));
+    for (const event of TROUBLES) node.on(event, ({ error }) => void troubles.add((error as { code: string }).code));
     nodes.push(node);
   }
   const client = createClient({ store: open(server.clientUrl), env });
