@@ -78,5 +78,8 @@ const node = await createNode({
 for (const name of ["claim.lost", "run.reclaimed", "run.settled"] as const) {
   node.on(name, ({ runId }) => tell(name, { runId }));
 }
-node.on("lease.renew_failed", ({ error }) => tell("renew failed", (error as { code?: string }).code));
+node.on("lease.renew_failed", ({ error }) => {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } };
+  tell("renew failed", { code, cause: cause?.code });
+});
 tell("ready");

@@ -156,16 +156,19 @@ describe.concurrent("a process that", () => {
     const run = await stage.client.start(hostile, "no files until released");
     await stage.until(() => victim.told.some(({ event }) => event === "no files"));
     await stage.heir(patient);
+    const failures = () =>
+      victim.told.flatMap(({ event, detail }) => {
+        return event === "renew failed" ? (detail as { readonly code: string; readonly cause?: string }) : [];
+      });
+    const withoutFile = () => failures().filter(({ cause }) => cause === "EMFILE").length;
     // Until the step has used up what the broken connections freed.
     proxy.refusing = true;
     proxy.resetAll();
-    await pass(100);
+    await stage.until(() => withoutFile() >= 1);
     proxy.refusing = false;
-    // The first may have begun while the database refused; the next finds no file descriptor.
-    const failures = () => victim.told.filter(({ event }) => event === "renew failed");
-    const before = failures().length;
-    await stage.until(() => failures().length >= before + 2);
-    expect(new Set(failures().map(({ detail }) => detail))).toEqual(new Set(["STORE_UNAVAILABLE"]));
+    const before = withoutFile();
+    await stage.until(() => withoutFile() >= before + 2);
+    expect(new Set(failures().map(({ code }) => code))).toEqual(new Set(["STORE_UNAVAILABLE"]));
     stage.release();
     expect(await run.result({ timeout: "20s" })).toEqual(DONE);
     await beside.result({ timeout: "20s" });
