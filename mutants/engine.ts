@@ -9,6 +9,24 @@ const CALLS = "src/engine/store-calls.ts";
 
 export const engine: readonly Mutant[] = [
   {
+    name: "after a look at recent runs, none at all runs follows",
+    breaks: "a run does not wait while another node has a slot for it",
+    edits: [{ file: "src/engine/claiming/look-back.ts", find: "if (!this.#isOwed) return", put: "return" }],
+    killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "while looks are slow" }],
+  },
+  {
+    name: "a claim of recent runs reads past all that a long transaction keeps",
+    breaks: "plans do not depend on when they were made",
+    edits: [
+      {
+        file: "src/store/postgres/claim/claim-runs.ts",
+        find: "and r.available_at > ${recentFrom(d, \"$8\")}",
+        put: "and (r.available_at + interval '0') > ${recentFrom(d, \"$8\")}",
+      },
+    ],
+    killedBy: [{ file: "test/store/pinned-rows.test.ts" }],
+  },
+  {
     name: "a claim carries the log of the run's earlier generations",
     breaks: "S9",
     edits: [

@@ -6,7 +6,7 @@ import { ClaimLoop } from "../../src/engine/claiming/claim-loop.js";
 import type { EngineEvents } from "../../src/engine/events.js";
 import { resolveSettings } from "../../src/kernel/setting/settings.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import type { ClaimedRun, RunStore } from "../../src/store/contract/run/runs.js";
+import type { ClaimedRun, ClaimRequest, RunStore } from "../../src/store/contract/run/runs.js";
 import { createBus } from "../../src/telemetry/bus.js";
 
 /** So slow that nothing seen here is a poll. */
@@ -27,11 +27,13 @@ function loopOver({
   answerMs = 0,
 }) {
   const looks: number[] = [];
+  const recents: (number | null)[] = [];
   const ends: (() => void)[] = [];
   const store = {
-    claim: async ({ limit }: { limit: number }) => {
+    claim: async ({ limit, recentMs = null }: ClaimRequest) => {
       looks.push(limit);
-      if (answerMs > 0) await pause(answerMs);
+      recents.push(recentMs);
+      if (recentMs === null && answerMs > 0) await pause(answerMs);
       return Array.from({ length: answers.shift() ?? 0 }, () => ({ runId: randomUUID() }) as ClaimedRun);
     },
     nextDue,
@@ -51,7 +53,7 @@ function loopOver({
   });
   loops.push(loop);
   loop.start();
-  return { loop, looks, ends };
+  return { loop, looks, recents, ends };
 }
 
 test("a run that became due after the last claim is claimed at once, not at the next poll", async () => {
@@ -142,4 +144,24 @@ test("where claims are answered slowly, the pause in which other nodes take thei
   await expect.poll(() => looks.length, { timeout: 5_000, interval: 1 }).toBe(2);
   // The answer, and three times as long.
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(200);
+});
+
+test("while looks are slow, a wake looks at recent runs only, and a look at all follows by itself", async () => {
+  const { loop, recents } = loopOver({ answerMs: 40 });
+  await expect.poll(() => recents.length).toBe(1);
+  await pause(60);
+  loop.wake([1]);
+  await expect.poll(() => recents.length).toBe(2);
+  expect(recents).toEqual([null, expect.any(Number)]);
+  expect(recents[1]).toBeGreaterThan(5_000);
+  await expect.poll(() => recents.length, { timeout: 2_000 }).toBe(3);
+  expect(recents[2]).toBe(null);
+});
+
+test("a caller that asks what a look takes gets one at all runs, however slow it is", async () => {
+  const { loop, recents } = loopOver({ answerMs: 40 });
+  await expect.poll(() => recents.length).toBe(1);
+  await pause(60);
+  expect(await loop.look()).toBe(0);
+  expect(recents).toEqual([null, null]);
 });

@@ -71,7 +71,7 @@ export const LONG: readonly string[] = [
 
 /** Starts a process or a server, or changes what all files of a process share: timers, variables, handlers, global names. */
 const OWN_PROCESS =
-  /"node:child_process"|src\/embedded\/|\bvi\.|process\.(env\[|on|once|kill|chdir|exit)|stackTraceLimit|playwright|globalThis\.|sdk-node/;
+  /"node:child_process"|src\/embedded\/|\bvi\.|process\.(on|once|kill|chdir|exit)\b|process\.env\[.*\] = |delete process\.env|playwright|globalThis\.|sdk-node/;
 /** Opens a database, or asks for that of all tests. */
 const DATABASE = /\binject\(|store\/postgres\/(open|index)\.js|from "pg"/;
 

@@ -7,6 +7,7 @@ import { claimToken } from "../../kernel/run/claim.js";
 import type { ClaimedRun, RunStore } from "../../store/contract/run/runs.js";
 import type { NodeParts } from "../node-parts.js";
 import { ClaimAhead } from "./claim-ahead.js";
+import { LookBack } from "./look-back.js";
 import type { Solitary } from "./solitary.js";
 
 /**
@@ -52,6 +53,7 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #loop: Loop;
   readonly #ahead: ClaimAhead;
+  readonly #lookBack: LookBack;
   #active = 0;
   #claiming = false;
   /** The last look had no room for all there may be. */
@@ -76,6 +78,7 @@ export class ClaimLoop {
     this.#options = options;
     const { world, settings, bus, size, mayClaimAhead: mayWait } = options;
     this.#ahead = new ClaimAhead({ world, size, fixed: settings.prefetch, mayWait });
+    this.#lookBack = new LookBack(world);
     this.#pollMs = settings.pollIntervalMs;
     this.#loop = new Loop({
       world,
@@ -140,8 +143,11 @@ export class ClaimLoop {
     this.#soonAt = Number.POSITIVE_INFINITY;
     const free = solitary.isClosed ? 0 : this.#room();
     const lookers = this.#lookers.splice(0);
-    const { claimed, asked } = free > 0 ? await this.#look(free) : { claimed: null, asked: 0 };
+    // A poll and a caller that asks look at everything.
+    const recentMs = isWoken && lookers.length === 0 ? this.#lookBack.recentMs : null;
+    const { claimed, asked } = free > 0 ? await this.#look(free, recentMs) : { claimed: null, asked: 0 };
     const isFull = claimed !== null && claimed === asked;
+    if (claimed !== null) this.#lookBack.looked(this.#lookedAt, recentMs, isFull);
     this.#hadRoom = free > 0;
     this.#leftSome = claimed === null || isFull;
     // A node without free slots has learnt nothing.
@@ -176,7 +182,10 @@ export class ClaimLoop {
   }
 
   /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
-  async #look(free: number): Promise<{ readonly claimed: number | null; readonly asked: number }> {
+  async #look(
+    free: number,
+    recentMs: number | null,
+  ): Promise<{ readonly claimed: number | null; readonly asked: number }> {
     const { size, peers, solitary, world } = this.#options;
     const slots = size - this.#active;
     const suspects = slots > 0 ? solitary.ask() : 0;
@@ -184,7 +193,7 @@ export class ClaimLoop {
     const asked =
       this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers(), this.#fullLooks));
     const limit = buggify(world, "claim.one") ? 1 : asked;
-    return { claimed: await this.#claim(limit, suspects), asked: limit };
+    return { claimed: await this.#claim(limit, suspects, recentMs), asked: limit };
   }
 
   async #untilDue(): Promise<number> {
@@ -192,14 +201,14 @@ export class ClaimLoop {
     const dueMs = this.#hadRoom ? await this.#nextDue() : null;
     if (this.#soonAt < Number.POSITIVE_INFINITY) this.#loop.wake(this.#soonAt - world.monotonicNow());
     if (buggify(world, "claim.early-poll")) return 1;
-    return Math.min(this.#pollMs * (0.75 + world.random() / 2), dueMs ?? this.#pollMs * 2);
+    return Math.min(this.#pollMs * (0.75 + world.random() / 2), dueMs ?? this.#pollMs * 2, this.#lookBack.wholeInMs);
   }
 
   /** When a delayed run or one in back-off can be claimed: the loop sleeps until then instead of polling. */
   async #nextDue(): Promise<number | null> {
     if (buggify(this.#options.world, "claim.no-next-due")) return null;
     try {
-      const inMs = await this.#options.store.nextDue(this.#options.groupIds());
+      const inMs = await this.#options.store.nextDue(this.#options.groupIds(), { recentMs: this.#lookBack.recentMs });
       if (inMs === null || inMs > 0) return inMs;
       const sinceLook = this.#options.world.monotonicNow() - this.#lookedAt;
       if (-inMs <= sinceLook) return 0;
@@ -213,7 +222,7 @@ export class ClaimLoop {
   }
 
   /** Null: it failed. */
-  async #claim(limit: number, suspects: 0 | 1): Promise<number | null> {
+  async #claim(limit: number, suspects: 0 | 1, recentMs: number | null): Promise<number | null> {
     const { store, settings, world, bus, owner, solitary, build } = this.#options;
     const token = claimToken(world.token(), owner);
     const groupIds = this.#options.groupIds();
@@ -222,7 +231,16 @@ export class ClaimLoop {
     try {
       if (groupIds.length === 0) return 0;
       this.#lookedAt = askedAt;
-      const asked = { owner, token, groupIds, limit, leaseMs: settings.leaseMs, suspects, build: build ?? null };
+      const asked = {
+        owner,
+        token,
+        groupIds,
+        limit,
+        leaseMs: settings.leaseMs,
+        suspects,
+        build: build ?? null,
+        recentMs,
+      };
       const call = store.claim(asked);
       this.#call = call.catch(() => {});
       claimed = await call;

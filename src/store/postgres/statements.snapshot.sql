@@ -771,6 +771,9 @@ picked as materialized (
     where r.state = 'waiting'
       and r.claim_group = g.id
       and r.available_at <= (select clock_timestamp())
+      and r.available_at > (
+        select coalesce(clock_timestamp() - ($8::float8) * interval '1 millisecond', '-infinity')
+      )
       and ($6::int is distinct from 0 or not (r.crashes >= greatest(1, least(2, r.crash_limit - 1))))
       and (r.misfits is null or not r.misfits && $7::text[])
     order by r.priority, r.available_at
@@ -6095,7 +6098,11 @@ cross join lateral (
     (
       select priority, available_at, 1
       from "holdfast".runs r
-      where r.state = 'waiting' and r.claim_group = g.id
+      where r.state = 'waiting'
+        and r.claim_group = g.id
+        and r.available_at > (
+          select coalesce(clock_timestamp() - ($2::float8) * interval '1 millisecond', '-infinity')
+        )
       order by priority, available_at
       limit 1
     )
@@ -6105,7 +6112,12 @@ cross join lateral (
     cross join lateral (
       select priority, available_at
       from "holdfast".runs r
-      where r.state = 'waiting' and r.claim_group = g.id and r.priority > step.priority
+      where r.state = 'waiting'
+        and r.claim_group = g.id
+        and r.priority > step.priority
+        and r.available_at > (
+          select coalesce(clock_timestamp() - ($2::float8) * interval '1 millisecond', '-infinity')
+        )
       order by r.priority, r.available_at
       limit 1
     ) r

@@ -238,7 +238,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   }));
   return [
     ...[null, 0, 1].map((suspects) => {
-      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER]];
+      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER], suspects && 1e9];
       return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
     }),
     { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
@@ -251,7 +251,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     { ...hot(reviewDue, ["test", batch], 3 * batch), readsWhole: ["nodes"] },
     { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
-    hot(nextDue, [[1, 2, 3, 4]]),
+    hot(nextDue, [[1, 2, 3, 4], null]),
+    hot({ ...nextDue, name: "next_due_recent" }, [[1, 2, 3, 4], 1e9]),
     hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null, false, false]),
     hot(retryTasks, [troubled, "ann", randomUUID(), null, true]),
     hot(findRunsWithTasks, [troubled]),

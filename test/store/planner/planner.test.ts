@@ -140,6 +140,7 @@ function suite(start: () => Promise<OlderServer>): void {
           1000,
           null,
           ["v1", token],
+          null,
         ]);
         expect({ off, claimed: rows.length }).toEqual({ off, claimed: limit });
       }

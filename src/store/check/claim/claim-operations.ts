@@ -18,6 +18,7 @@ const checkRequest = v.shape<ClaimRequest>("request", {
   leaseMs: v.checkDelay,
   limit: v.checkLimit,
   build: v.optional(v.named(versionName)),
+  recentMs: v.optional(v.checkDelay),
 });
 
 const claims = {
@@ -36,7 +37,7 @@ const claims = {
     changes: "parked runs that are due or have messages: waiting",
     check: ({ limit }) => v.checkLimit("limit", limit),
   },
-  nextDue: READS,
+  nextDue: { ...READS, check: (_groupIds, options) => v.optional(v.checkDelay)("recentMs", options?.recentMs) },
   claims: {
     ...READS,
     check: (_runId, { limit }) => v.checkLimit("limit", limit),

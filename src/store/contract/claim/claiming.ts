@@ -21,6 +21,8 @@ export interface ClaimRequest {
   readonly suspects?: 0 | 1;
   /** The node's build: runs that it is known not to fit are left to other nodes. */
   readonly build?: string | null;
+  /** Only runs that became due in these last milliseconds. Omitted or null: all. */
+  readonly recentMs?: number | null;
 }
 
 export interface ClaimedRun extends Claim {
@@ -71,8 +73,8 @@ export interface RunClaims {
   /** Wakes parked runs that are due or have unread messages in their inbox. Returns how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;
 
-  /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
-  nextDue(groupIds: readonly number[]): Promise<number | null>;
+  /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. With `recentMs`, runs that have been due for longer do not count. */
+  nextDue(groupIds: readonly number[], options?: Pick<ClaimRequest, "recentMs">): Promise<number | null>;
 
   /** The holders of a run, claim by claim, in order: the last `limit` claims with a record. */
   claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;

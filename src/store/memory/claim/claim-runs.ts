@@ -31,11 +31,12 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
 
 function due(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
-  const { groupIds, limit, suspects } = request;
+  const { groupIds, limit, suspects, recentMs } = request;
   const groups = new Set(groupIds);
   const names = namesOf(request.build, request.owner);
   const rows = runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
+    .filter((row) => isRecent(row, nowUs, recentMs))
     .filter((row) => suspects !== 0 || !isSuspect(row, row.crashes))
     .filter((row) => fitsNode(row, names))
     .sort(inTurn)
@@ -46,12 +47,17 @@ function due(tables: Tables, request: ClaimRequest): RunRow[] {
 }
 
 /** In how many ms the next run of these groups can be claimed: an idle node sleeps until then. Paused queues are left out. */
-export function nextDue(tables: Tables, groupIds: readonly number[]): number | null {
+export function nextDue(tables: Tables, groupIds: readonly number[], recentMs?: number | null): number | null {
   const groups = new Set(groupIds);
+  const nowUs = tables.nowUs();
   const due = runsInState(tables, "waiting").flatMap((row) =>
-    groups.has(row.groupId) && !isPaused(tables, row) ? row.availableAtUs : [],
+    groups.has(row.groupId) && !isPaused(tables, row) && isRecent(row, nowUs, recentMs) ? row.availableAtUs : [],
   );
-  return due.length === 0 ? null : Math.ceil((due.reduce((a, b) => Math.min(a, b)) - tables.nowUs()) / 1000);
+  return due.length === 0 ? null : Math.ceil((due.reduce((a, b) => Math.min(a, b)) - nowUs) / 1000);
+}
+
+function isRecent({ availableAtUs }: RunRow, nowUs: number, recentMs?: number | null): boolean {
+  return recentMs === undefined || recentMs === null || availableAtUs > nowUs - toUs(recentMs);
 }
 
 export function isSuspect({ crashLimit }: RunRow, crashes: number): boolean {

@@ -81,7 +81,7 @@ export function memoryRuns(tables: Tables, wakes: Wakes): RunStore {
     glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
     claims: async (runId, { limit }) => readClaims(tables, runId, limit),
     ...memoryRetention(tables),
-    nextDue: async (groupIds) => nextDue(tables, groupIds),
+    nextDue: async (groupIds, options) => nextDue(tables, groupIds, options?.recentMs),
     retry: async (runIds, options) => {
       // Runs that waited for a slot of these tasks get it before the run itself waits in line again.
       for (const row of busyRuns(tables, runIds, options)) wakes.after(leaveTasks(tables, row, options.by));

@@ -4,7 +4,7 @@ import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { namesOf } from "../../contract/run/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
+import { type Dialect, statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
 import {
   type GivenRow,
@@ -23,6 +23,10 @@ export function pausedGroups(s: string): string {
   select c.id from ${s}.paused_queues p
   cross join lateral (select id from ${s}.claim_groups c where c.env = p.env and c.queue = p.queue offset 0) c`;
 }
+
+/** The time after which a run must have become due; `ms` is a parameter that may be null. */
+export const recentFrom = (d: Dialect, ms: string) =>
+  `(select coalesce(${d.now} - ${interval(`${ms}::float8`)}, '-infinity'))`;
 
 /** Of row `r`: whether its crashes make it a suspect, as in `suspectFrom`. */
 export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(1, least(2, ${r}.crash_limit - 1)))`;
@@ -60,6 +64,7 @@ with held as materialized (
     select r.id, r.priority, r.available_at, $6::int = 1 and ${isSuspect("r.crashes")} as suspect
     from ${s}.runs r
     where r.state = 'waiting' and r.claim_group = g.id and r.available_at <= (select ${now})
+      and r.available_at > ${recentFrom(d, "$8")}
       and ($6::int is distinct from 0 or not ${isSuspect("r.crashes")})
       and (r.misfits is null or not r.misfits && $7::text[])
     order by r.priority, r.available_at
@@ -126,10 +131,10 @@ interface Row {
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
-  const { owner, token, groupIds, limit, leaseMs, suspects = null, build } = request;
+  const { owner, token, groupIds, limit, leaseMs, suspects = null, build, recentMs = null } = request;
   if (limit < 1 || groupIds.length === 0) return [];
   const names = namesOf(build, owner);
-  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects, names]);
+  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects, names, recentMs]);
   return rows.map((row) => ({
     runId: row.id,
     epoch: Number(row.epoch),

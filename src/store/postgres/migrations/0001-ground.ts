@@ -121,7 +121,7 @@ create table ${s}.runs (
         autovacuum_vacuum_cost_delay = 0);
 
 create index runs_waiting on ${s}.runs (claim_group, priority, available_at) where state = 'waiting';
-create index runs_running on ${s}.runs (owner) where state = 'running';
+create index runs_running on ${s}.runs (owner, token) where state = 'running';
 create index runs_parked on ${s}.runs (wake_at) include (claim_group) where state = 'parked';
 -- What retention and the lists of troubled and archived runs read; the expression is in run/ended-states.ts, too.
 create index runs_ended on ${s}.runs (claim_group,

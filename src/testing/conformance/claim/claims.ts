@@ -127,6 +127,14 @@ export const claimCases = cases("claims", {
     same(await s.claim({ groupIds: [] }), [], "no group asked for");
   },
 
+  "with recentMs only what became due in that time": async (s) => {
+    const { id } = await s.insert();
+    await s.advance(1);
+    same(await s.claim({ recentMs: 0 }), [], "longer ago");
+    const [granted] = await s.claim({ recentMs: LONG_MS });
+    same(granted?.runId, id, "within the time");
+  },
+
   "a held run is not granted again, not even when its lease has expired (S3, S5)": async (s) => {
     await s.start({}, { leaseMs: SHORT_MS });
     same(await s.claim(), [], "while held");

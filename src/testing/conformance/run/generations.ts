@@ -187,5 +187,9 @@ export const generationCases = cases("generations", {
     holds(second > 0 && second <= LONG_MS / 2, `due in ${second} ms`);
     await s.insert({ priority: 3 });
     holds(some(await s.store.runs.nextDue(groupIds), "with one that is due") <= 0, "due now");
+    await s.advance(1);
+    const third = some(await s.store.runs.nextDue(groupIds, { recentMs: 0 }), "without what is due");
+    holds(third > 0 && third <= LONG_MS / 2, `due in ${third} ms`);
+    holds(some(await s.store.runs.nextDue(groupIds, { recentMs: LONG_MS }), "recent") <= 0, "due in that time");
   },
 });
