@@ -9534,7 +9534,7 @@ select array[(
       ) x
       where g.env = $1 and g.program = $2
     ) x
-    limit 10000
+    limit 1000
   ) y
 ),
   (
@@ -9551,7 +9551,7 @@ select array[(
         ) x
         where g.env = $1 and g.program = $2
       ) x
-      limit 10000
+      limit 1000
     ) y
   ),
   (
@@ -9574,12 +9574,12 @@ select array[(
               and r.archived_at is null
               and r.state in ('failed')
             order by r.id desc
-            limit 10000
+            limit 1000
           ) y
         ) x
         where g.env = $1 and g.program = $2
       ) x
-      limit 10000
+      limit 1000
     ) y
   )] as sizes;
 

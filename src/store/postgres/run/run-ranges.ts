@@ -94,16 +94,18 @@ const ofEachGroup = (s: string, { groups }: Where, rows: string) =>
 
 interface SizesAsked {
   readonly filter: RunFilter;
+  /** Rows of a range that are counted. */
+  readonly most: number;
 }
 
-/** Rows of a range that are counted at most. A walk along as many, with a look-up for each, takes 80 ms. */
-const COUNTED = 10_000;
+/** At first, and when no range is shorter. A walk along the second number, with a look-up for each, takes 80 ms. */
+const COUNTED = [1_000, 10_000] as const;
 
 /** In the order of the filter's attributes, then of the states. */
 const sizeRanges = query<SizesAsked>({
   name: "size_run_ranges",
   purpose: "Counts, up to a bound, the runs that each condition of a list would have to look at.",
-  text({ schema: s }, { filter }) {
+  text({ schema: s }, { filter, most }) {
     const where = whereOf(s, filter);
     const none = () => "";
     const ofAttribute = where.attributes.map((one) =>
@@ -113,15 +115,15 @@ const sizeRanges = query<SizesAsked>({
         `select from ${s}.run_attributes a where ${["a.claim_group = g.id", one, ...where.range("a.run_id")].join(" and ")}`,
       ),
     );
-    const place = { s, filter, where, most: `limit ${COUNTED}`, behind: none };
+    const place = { s, filter, where, most: `limit ${most}`, behind: none };
     const ofStates = walksStates(filter) ? [byState(place, where.own)] : [];
-    const counted = (rows: string) => `(select count(*)::int from (select from (${rows}) x limit ${COUNTED}) y)`;
+    const counted = (rows: string) => `(select count(*)::int from (select from (${rows}) x limit ${most}) y)`;
     return {
       text: `select array[${[...ofAttribute, ...ofStates].map(counted).join(", ")}] as sizes`,
       values: where.values,
     };
   },
-  samples: { "failed, with attributes": { filter: FILTERS["failed, with attributes"]! } },
+  samples: { "failed, with attributes": { filter: FILTERS["failed, with attributes"]!, most: COUNTED[0] } },
 });
 
 const walksStates = ({ states, archived }: RunFilter) => archived === true || (states?.length ?? 0) > 0;
@@ -133,8 +135,12 @@ const walksStates = ({ states, archived }: RunFilter) => archived === true || (s
 async function smallestRange(db: Database, filter: RunFilter): Promise<Way> {
   const attributes = Object.keys(filter.attributes!);
   if (attributes.length === 1 && !walksStates(filter)) return { attribute: 0 };
-  const [row] = await db.runInOrder<{ sizes: readonly number[] }, SizesAsked>(sizeRanges, { filter });
-  const { sizes } = row!;
+  let sizes: readonly number[] = [];
+  for (const most of COUNTED) {
+    const [row] = await db.runInOrder<{ sizes: readonly number[] }, SizesAsked>(sizeRanges, { filter, most });
+    sizes = row!.sizes;
+    if (Math.min(...sizes) < most) break;
+  }
   // Of those that were not counted to their end, the states: most runs complete, so the others are rarer than they look.
   const least = sizes.lastIndexOf(Math.min(...sizes));
   return least < attributes.length ? { attribute: least } : "state";
