@@ -61,3 +61,13 @@ test("where a short look takes as long as a whole one, none is tried for a minut
   look(40);
   expect(look(1)).toBe(5_040);
 });
+
+test("a whole look follows within a second, however slow the last one was", () => {
+  const { back, look } = lookBack();
+  look(900);
+  expect(look(10)).toBe(5_900);
+  expect(back.wholeInMs).toBe(90);
+  look(100);
+  expect(look(5_000)).toBe(null);
+  expect(look(1)).toBe(null);
+});

@@ -10,8 +10,9 @@ const SLOW_MS = 10;
 const WORTHWHILE = 0.25;
 /** What became due before this, and was not there for the last whole look, waits for the next: a run that was reclaimed or admitted. */
 const OVERLAP_MS = 5_000;
-/** Whole looks take at most this part of the time. */
+/** Whole looks take at most this part of the time, but there is one every second: a slow answer may have another reason. */
 const WHOLE_PART = 0.2;
+const LONGEST_PAUSE_MS = 1_000;
 /** When a short look gains nothing, the next one is tried after this. */
 const TRY_EVERY_MS = 60_000;
 
@@ -53,6 +54,6 @@ export class LookBack {
   }
 
   get #pauseMs(): number {
-    return this.#wholeMs / WHOLE_PART;
+    return Math.min(this.#wholeMs / WHOLE_PART, LONGEST_PAUSE_MS);
   }
 }
