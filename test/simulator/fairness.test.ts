@@ -70,3 +70,20 @@ test("a run in a paused queue may be skipped", async () => {
   s.tell({ op: "runs.claim", args: [asked], answer: await s.store.runs.claim(asked) });
   expect(s.broken).toEqual([]);
 });
+
+test("a claim of recent runs may leave an older one", async () => {
+  const { s, young, a, b, request } = await oldAndYoung();
+  const asked = { ...request([a, b], 2), recentMs: 5 };
+  const granted = await s.store.runs.claim(asked);
+  expect(granted.map(({ runId }) => runId)).toEqual([young.id]);
+  s.tell({ op: "runs.claim", args: [asked], answer: granted });
+  expect(s.broken).toEqual([]);
+});
+
+test("a claim of recent runs that leaves one of that time breaks L6", async () => {
+  const { s, old, a, b, request } = await oldAndYoung();
+  const asked = { ...request([a, b], 2), recentMs: 5 };
+  const granted = await s.store.runs.claim(asked);
+  s.tell({ op: "runs.claim", args: [{ ...asked, recentMs: 1_000 }], answer: granted });
+  expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: old.id }]);
+});
