@@ -20,7 +20,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim/claim-runs.ts",
-        find: "and r.available_at > ${recentFrom(d, \"$8\")}",
+        find: 'and r.available_at > ${recentFrom(d, "$8")}',
         put: "and (r.available_at + interval '0') > ${recentFrom(d, \"$8\")}",
       },
     ],
