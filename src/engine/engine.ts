@@ -11,7 +11,7 @@ import type { ProgramFacts } from "../store/contract/node/programs.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
 import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
-import { ClaimLoop } from "./claiming/claim-loop.js";
+import { ClaimLoop, type Wanted } from "./claiming/claim-loop.js";
 import { LeaseKeeper } from "./claiming/lease-keeper.js";
 import type { Served } from "./claiming/routing.js";
 import { Slots } from "./claiming/slots.js";
@@ -264,8 +264,8 @@ export class Engine {
   }
 
   /** There may be work: look now instead of at the next poll. */
-  wake(): void {
-    for (const { loop } of this.#executors) loop.wake();
+  wake(what: Wanted = "all"): void {
+    for (const { loop } of this.#executors) loop.wake([], what);
   }
 
   /** Claimed runs, those that wait for a slot included. */

@@ -261,7 +261,7 @@ export class Node implements AsyncDisposable {
       return new Instance(program, id, this.#instances);
     }
     const run = await this.#runs.start(program, input, options);
-    if (!options.tx) this.#engine.wake();
+    if (!options.tx) this.#engine.wake("new");
     return run;
   }
 
@@ -272,7 +272,7 @@ export class Node implements AsyncDisposable {
     options: { readonly tx?: Transaction } = {},
   ): Promise<StartOutcome<Out>[]> {
     const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
-    if (!options.tx) this.#engine.wake();
+    if (!options.tx) this.#engine.wake("new");
     return outcomes;
   }
 
@@ -283,7 +283,7 @@ export class Node implements AsyncDisposable {
   ): Promise<Backfill> {
     const { store, world } = this.#instances;
     const started = await startBackfill(program, options, { runs: this.#runs, store, world });
-    this.#engine.wake();
+    this.#engine.wake("new");
     return started;
   }
 
@@ -294,7 +294,7 @@ export class Node implements AsyncDisposable {
     options: EmitOptions = {},
   ): Promise<Emitted> {
     const emitted = await this.#emitter.emit(type, payload, options);
-    if (!options.tx && emitted.runs.length > 0) this.#engine.wake();
+    if (!options.tx && emitted.runs.length > 0) this.#engine.wake("new");
     return emitted;
   }
 

@@ -165,3 +165,15 @@ test("a caller that asks what a look takes gets one at all runs, however slow it
   expect(await loop.look()).toBe(0);
   expect(recents).toEqual([null, null]);
 });
+
+test("a wake of the node itself, as for runs that it reclaimed, looks at all runs, however slow that is", async () => {
+  const { loop, recents } = loopOver({ answerMs: 40 });
+  await expect.poll(() => recents.length).toBe(1);
+  await pause(60);
+  loop.wake();
+  await expect.poll(() => recents.length).toBe(2);
+  await pause(60);
+  loop.wake([], "new");
+  await expect.poll(() => recents.length).toBe(3);
+  expect(recents).toEqual([null, null, expect.any(Number)]);
+});

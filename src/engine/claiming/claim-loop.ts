@@ -31,6 +31,9 @@ const LONGEST_SHARE_PAUSE_MS = 200;
  */
 const LOCKED_MS = 20;
 
+/** What a wake is for: runs that have just become due, or any. */
+export type Wanted = "new" | "all";
+
 export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
   readonly owner: string;
@@ -69,6 +72,8 @@ export class ClaimLoop {
   /** After a look that found less than it asked for: a short pause, then a query for what is due next, then a long pause. */
   #stage: "looking" | "quiet" | "polling" = "looking";
   #hadRoom = false;
+  /** A wake was for more than new runs. */
+  #wantsAll = false;
   /** The long pause, before its jitter: longer after each poll that found nothing. */
   #pollMs: number;
   #lookers: ((claimed: number | null) => void)[] = [];
@@ -114,11 +119,16 @@ export class ClaimLoop {
     for (const answer of this.#lookers.splice(0)) answer(null);
   }
 
-  /** There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. */
-  wake(groupIds: readonly number[] = []): void {
+  /**
+   * There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. What was reclaimed or admitted may
+   * have been due for long.
+   */
+  wake(groupIds: readonly number[] = [], what: Wanted = groupIds.length > 0 ? "new" : "all"): void {
     if (groupIds.length > 0 && buggify(this.#options.world, "notify.lost")) return;
     const own = groupIds.length > 0 ? this.#options.groupIds() : [];
-    if (groupIds.length === 0 || groupIds.some((id) => own.includes(id))) this.#loop.wake();
+    if (groupIds.length > 0 && !groupIds.some((id) => own.includes(id))) return;
+    if (what === "all") this.#wantsAll = true;
+    this.#loop.wake();
   }
 
   /** How many the next look takes that begins after this call; null when it cannot be made. */
@@ -143,8 +153,9 @@ export class ClaimLoop {
     this.#soonAt = Number.POSITIVE_INFINITY;
     const free = solitary.isClosed ? 0 : this.#room();
     const lookers = this.#lookers.splice(0);
-    // A poll and a caller that asks look at everything.
-    const recentMs = isWoken && lookers.length === 0 ? this.#lookBack.recentMs : null;
+    // A poll looks at everything, too.
+    const recentMs = isWoken && !this.#wantsAll ? this.#lookBack.recentMs : null;
+    this.#wantsAll = false;
     const { claimed, asked } = free > 0 ? await this.#look(free, recentMs) : { claimed: null, asked: 0 };
     const isFull = claimed !== null && claimed === asked;
     if (claimed !== null) this.#lookBack.looked(this.#lookedAt, recentMs, isFull);
@@ -263,7 +274,7 @@ export class ClaimLoop {
       this.#active--;
       this.#ahead.ended();
       if (run.suspect) this.#options.solitary.left();
-      if (this.#leftSome) this.wake();
+      if (this.#leftSome) this.#loop.wake();
       else this.#lookSoon();
     }
   }
