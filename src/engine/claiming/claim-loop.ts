@@ -120,8 +120,8 @@ export class ClaimLoop {
   }
 
   /**
-   * There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. What was reclaimed or admitted may
-   * have been due for long.
+   * There may be work, in these groups or in any: look now. Losing a wake costs latency, never work. A run that was reclaimed or
+   * admitted is not new: it may have been due for long.
    */
   wake(groupIds: readonly number[] = [], what: Wanted = groupIds.length > 0 ? "new" : "all"): void {
     if (groupIds.length > 0 && buggify(this.#options.world, "notify.lost")) return;
@@ -155,7 +155,7 @@ export class ClaimLoop {
     const lookers = this.#lookers.splice(0);
     // A poll looks at everything, too.
     const recentMs = isWoken && !this.#wantsAll ? this.#lookBack.recentMs : null;
-    this.#wantsAll = false;
+    if (free > 0) this.#wantsAll = false;
     const { claimed, asked } = free > 0 ? await this.#look(free, recentMs) : { claimed: null, asked: 0 };
     const isFull = claimed !== null && claimed === asked;
     if (claimed !== null) this.#lookBack.looked(this.#lookedAt, recentMs, isFull);
