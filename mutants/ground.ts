@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 
 const CONFORMANCE = "test/conformance/postgres.test.ts";
 const COMMIT = "src/store/postgres/claim/commit.ts";
+const COMMIT_ENTRY = "src/store/postgres/claim/commit-entry.ts";
 
 export const ground: readonly Mutant[] = [
   {
@@ -23,6 +24,30 @@ export const ground: readonly Mutant[] = [
     breaks: "S8",
     edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq = f.seq\n", put: " and r.token = f.token\n" }],
     killedBy: [{ file: CONFORMANCE, test: "a commit at another sequence learns" }],
+  },
+  {
+    name: "token taken out of the fence of a single entry",
+    breaks: "S4",
+    edits: [{ file: COMMIT_ENTRY, find: " and r.token = $3::uuid and r.seq", put: " and r.seq" }],
+    killedBy: [{ file: CONFORMANCE, test: "another token, epoch or run is lost" }],
+  },
+  {
+    name: "epoch taken out of the fence of a single entry",
+    breaks: "S4",
+    edits: [{ file: COMMIT_ENTRY, find: " and r.epoch = $2::bigint and r.token", put: " and r.token" }],
+    killedBy: [{ file: CONFORMANCE, test: "another token, epoch or run is lost" }],
+  },
+  {
+    name: "expected sequence taken out of the fence of a single entry",
+    breaks: "S8",
+    edits: [{ file: COMMIT_ENTRY, find: " and r.seq = $4::bigint and exists", put: " and exists" }],
+    killedBy: [{ file: CONFORMANCE, test: "a commit at another sequence learns" }],
+  },
+  {
+    name: "a single entry waits for a locked row",
+    breaks: "one locked run delays no other",
+    edits: [{ file: COMMIT_ENTRY, find: " and exists (select from free)", put: "" }],
+    killedBy: [{ file: "test/store/races/races-commits.test.ts", test: "meets a locked row" }],
   },
   {
     name: "token not cleared when the claim is released",

@@ -159,7 +159,7 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: DEBOUNCE,
-        find: "      inserted = await insert(db, groups, runs, tx);\n",
+        find: "      inserted = await insert(db, groups, runs, { tx });\n",
         put: "      inserted = await insert(db, groups, runs);\n",
       },
     ],

@@ -347,19 +347,19 @@ export class Engine {
     if (this.#stopping) session.stop(this.#lastClaim);
     else if (this.#isUnwanted(session)) session.stop(this.#underWay());
     this.#keeper.add(session);
-    const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
-    const work = { ...facts, kind: program.kind, parentId: run.parentId };
-    bus.emit("run.claimed", { ...work, executor, attempt: run.failures + 1 });
-    if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
+    const { runId, epoch, parentId } = run;
+    const { name, kind } = program;
+    bus.emit("run.claimed", { runId, program: name, epoch, kind, parentId, executor, attempt: run.failures + 1 });
+    if (run.deferredBy !== null) bus.emit("run.deferred_taken", { runId, program: name, epoch, by: run.deferredBy });
     try {
       const execute = () => this.#execute(program, session, slots);
       await (run.suspect ? this.#solitary.execute(session, execute) : execute());
       const error = errorClass(session.failedWith);
-      if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
-      else if (session.settledAs === "misfit") bus.emit("run.misfit", { ...facts, build, error });
+      if (session.settledAs === "handed-back") bus.emit("run.handed_back", { runId, program: name, epoch });
+      else if (session.settledAs === "misfit") bus.emit("run.misfit", { runId, program: name, epoch, build, error });
       else this.#worked++;
-      const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
-      bus.emit("run.settled", { ...work, ...settled, error });
+      const [as, ms] = [session.settledAs ?? "unknown", world.monotonicNow() - askedAt];
+      bus.emit("run.settled", { runId, program: name, epoch, kind, parentId, as, ms, error });
       if (program.breaker) await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {

@@ -801,17 +801,27 @@ claimed as (
       limit 1
     )
   )
-  returning r.*
+  returning r.id, r.epoch, r.claim_group, r.priority, r.seq, r.base_seq, r.generation, r.inbox_seq,
+    r.failures, r.crashes, r.crash_limit, r.parent_id, r.limited, r.counts, r.available_at
 ),
 taken as (
   update "holdfast".deferred_runs f
   set taken_by = $1, taken_at = clock_timestamp(), pending = false
   where f.run_id = any (array (select id from claimed)) and f.pending
 ),
-mine as (select * from claimed union all select r.* from "holdfast".runs r join held using (id))
+mine as (
+  select *
+  from claimed
+  union all
+  select r.id, r.epoch, r.claim_group, r.priority, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures,
+    r.crashes, r.crash_limit, r.parent_id, r.limited, r.counts, r.available_at
+  from "holdfast".runs r
+  join held using (id)
+)
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures,
   m.crashes, (m.crashes - 1 >= greatest(1, least(2, m.crash_limit - 1))) as suspect, m.parent_id, m.limited,
-  m.counts, j.codec, j.data, j.key, floor(extract(epoch from clock_timestamp()) * 1000)::float8 as claimed_at,
+  m.counts, j.codec, j.data, j.key,
+  (select floor(extract(epoch from clock_timestamp()) * 1000)::float8) as claimed_at,
   mail.run_id is not null as has_messages, f.by as deferred_by,
   case
     when m.counts then (
@@ -1434,6 +1444,28 @@ keys as (delete from "holdfast".run_keys k where k.hash = any (array (select has
 select (select count(*) from gone)::int as removed, (select count(*) from found) >= $3 as more
 where set_config('synchronous_commit', 'off', true) = 'off';
 
+-- commit_entry · claim/commit-entry.ts
+-- Commits one entry to the journal of one run that stays claimed.
+with free as materialized (select id from "holdfast".runs where id = $1::uuid for no key update skip locked),
+ok as (
+  update "holdfast".runs r
+  set seq = r.seq + 1, crashes = 0, ended_at = null
+  where r.id = $1::uuid
+    and r.epoch = $2::bigint
+    and r.token = $3::uuid
+    and r.seq = $4::bigint
+    and exists (select from free)
+  returning r.seq, r.inbox_seq
+),
+written as (
+  insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
+  select $1::uuid, ok.seq, $2::bigint, $3::uuid, $5::text, $6::text, $7::text, $8::text, $9::text,
+    clock_timestamp()
+  from ok
+)
+select seq, inbox_seq
+from ok;
+
 -- commit_runs · claim/commit.ts
 -- Commits effects that write only their runs' own rows and journals.
 with t as materialized (select clock_timestamp() as now),
@@ -1481,8 +1513,8 @@ ok as (
     and r.token = f.token
     and r.seq = f.seq
     and not (f.ends and r.counts)
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq,
-    r.parent_id, case when r.state = 'waiting' then r.claim_group end as ready
+  returning f.ord, f.run_id, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -1517,10 +1549,11 @@ notified as (
   on conflict do nothing
   returning run_id
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
+select string_agg(ok.ord::text, ',') as accepted, string_agg(ok.inbox_seq::text, ',') as inbox_seqs,
+  string_agg(ok.ready::text, ',') as ready, null::uuid as notified, null::uuid as held
 from ok
 union all
-select null, null, null, null, run_id, null
+select null, null, null, run_id, null
 from notified;
 
 -- commit_runs_and_more · claim/commit.ts
@@ -1660,8 +1693,8 @@ ok as (
         )
       ) is not false
     )
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq,
-    r.parent_id, case when r.state = 'waiting' then r.claim_group end as ready
+  returning f.ord, f.run_id, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -1784,13 +1817,14 @@ misfits as (
   where f.build is not null and ((f.ord in (select ord from ok)) is not false)
   on conflict (run_id) do update set wanted = coalesce(excluded.wanted, k.wanted), look_at = excluded.look_at
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
+select string_agg(ok.ord::text, ',') as accepted, string_agg(ok.inbox_seq::text, ',') as inbox_seqs,
+  string_agg(ok.ready::text, ',') as ready, null::uuid as notified, null::uuid as held
 from ok
 union all
-select null, null, null, null, run_id, null
+select null, null, null, run_id, null
 from notified
 union all
-select null, null, null, null, null, null
+select null, null, null, null, null
 from (
   select set_config(
     'holdfast.hint',
@@ -1883,8 +1917,8 @@ ok as (
     ended_at = case when f.ends or f.to_state = 'quarantined' then t.now end
   from f, t
   where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq,
-    r.parent_id, case when r.state = 'waiting' then r.claim_group end as ready
+  returning f.ord, f.run_id, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -1949,18 +1983,19 @@ up as (
   where r.id = u.id
   returning r.id, r.claim_group, r.state
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
+select string_agg(ok.ord::text, ',') as accepted, string_agg(ok.inbox_seq::text, ',') as inbox_seqs,
+  string_agg(ok.ready::text, ',') as ready, null::uuid as notified, null::uuid as held
 from ok
 union all
-select null, null, null, null, run_id, null
+select null, null, null, run_id, null
 from notified
 union all
-select null, null, null, case when state = 'waiting' then claim_group end, null,
+select null, null, case when state = 'waiting' then claim_group::text end, null,
   case when state = 'held' then id end
 from up
 where state in ('waiting', 'held')
 union all
-select null, null, null, null, null, null
+select null, null, null, null, null
 from (
   select set_config(
     'holdfast.hint',
@@ -2146,8 +2181,8 @@ ok as (
         )
       ) is not false
     )
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq,
-    r.parent_id, case when r.state = 'waiting' then r.claim_group end as ready
+  returning f.ord, f.run_id, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -2300,18 +2335,19 @@ misfits as (
   where f.build is not null and ((f.ord in (select ord from ok)) is not false)
   on conflict (run_id) do update set wanted = coalesce(excluded.wanted, k.wanted), look_at = excluded.look_at
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
+select string_agg(ok.ord::text, ',') as accepted, string_agg(ok.inbox_seq::text, ',') as inbox_seqs,
+  string_agg(ok.ready::text, ',') as ready, null::uuid as notified, null::uuid as held
 from ok
 union all
-select null, null, null, null, run_id, null
+select null, null, null, run_id, null
 from notified
 union all
-select null, null, null, case when state = 'waiting' then claim_group end, null,
+select null, null, case when state = 'waiting' then claim_group::text end, null,
   case when state = 'held' then id end
 from up
 where state in ('waiting', 'held')
 union all
-select null, null, null, null, null, null
+select null, null, null, null, null
 from (
   select set_config(
     'holdfast.hint',

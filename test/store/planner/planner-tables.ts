@@ -17,6 +17,7 @@ import {
   commitColumns,
   refusedColumns,
 } from "../../../src/store/postgres/claim/commit-columns.js";
+import { commitEntry } from "../../../src/store/postgres/claim/commit-entry.js";
 import { readClaims } from "../../../src/store/postgres/claim/read-claims.js";
 import { reclaimRuns } from "../../../src/store/postgres/claim/reclaim.js";
 import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
@@ -243,6 +244,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     }),
     { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
     hot(commitRuns, commitColumns(plain)),
+    hot(commitEntry, [held[0], 0, TOKEN, 1, "step", "a", null, "json", "1"]),
     // Only for a misfit: reads the nodes whose code wrote last or may fit.
     {
       ...hot(commitRunsAndMore, await commitAndMoreColumns(ONE_GROUP, more)),

@@ -30,6 +30,7 @@ import type { Groups } from "../run/groups.js";
 import { withMisfits } from "../run/misfit-sql.js";
 import { countDown, isWaiter, TURN, takeTurn } from "../task/count-down.js";
 import { commitAndMoreColumns, commitColumns, ENTRIES, FENCES, isQuestion } from "./commit-columns.js";
+import { commitOneEntry } from "./commit-entry.js";
 import { allParameters, others, unfit } from "./commit-others-sql.js";
 import { whyRefused } from "./refused-commits.js";
 
@@ -89,7 +90,7 @@ with t as materialized (select ${now} as now
   from f, t
   where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq
     ${counting ? "" : "and not (f.ends and r.counts)"}${fits}
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+  returning f.ord, f.run_id, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
     case when r.state = 'waiting' then r.claim_group end as ready
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -110,22 +111,26 @@ interface Variant {
   readonly counting: boolean;
 }
 
-/** The last row, of a statement that may make work for others, has no result: it leaves whom to wake. */
+/**
+ * All accepted commits are one row: a row each took a tenth of the client's time for a batch of 500.
+ * The last row, of a statement that may make work for others, has no result: it leaves whom to wake.
+ */
 const answer = ({ more, counting }: Variant) => `
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held from ok
+select string_agg(ok.ord::text, ',') as accepted, string_agg(ok.inbox_seq::text, ',') as inbox_seqs,
+  string_agg(ok.ready::text, ',') as ready, null::uuid as notified, null::uuid as held from ok
 union all
-select null, null, null, null, run_id, null from notified${
+select null, null, null, run_id, null from notified${
   counting
     ? `
 union all
-select null, null, null, case when state = 'waiting' then claim_group end, null, case when state = 'held' then id end from up
+select null, null, case when state = 'waiting' then claim_group::text end, null, case when state = 'held' then id end from up
 where state in ('waiting', 'held')`
     : ""
 }${
   more || counting
     ? `
 union all
-select null, null, null, null, null, null from (select ${leaveWake(madeReady({ more, counting }))} as hint offset 0) x
+select null, null, null, null, null from (select ${leaveWake(madeReady({ more, counting }))} as hint offset 0) x
 where hint is not null`
     : ""
 }`;
@@ -162,11 +167,12 @@ export const commitTasksAndMore = variant(
 );
 
 interface Row {
-  ord: number | null;
-  seq: string;
-  inbox_seq: string;
-  /** The group in which other nodes may claim it now, or when it is due. */
-  ready: number | null;
+  /** The places of the accepted commits in their batch, counted from 1, separated by commas. */
+  accepted: string | null;
+  /** How far their inboxes have grown, in the same order. */
+  inbox_seqs: string | null;
+  /** The groups in which other nodes may claim now, or when it is due. */
+  ready: string | null;
   notified: string | null;
   /** A task that is ready but for its limits. */
   held: string | null;
@@ -186,6 +192,8 @@ export async function commit(
   groups: Groups,
   commits: readonly Commit[],
 ): Promise<readonly CommitAnswer[]> {
+  const alone = await commitOneEntry(db, commits);
+  if (alone) return alone;
   const answers = await sendOnce(db, groups, commits, commits.some(endsTask));
   const busy = commits.filter((_, i) => answers[i]!.outcome === "busy");
   if (busy.length === 0) return answers;
@@ -211,32 +219,39 @@ async function sendOnce(
   const behind = more || counting ? wakeBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
-  const answers = new Map<Commit, CommitAnswer>();
-  const parents: string[] = [];
-  for (const row of rows) {
-    if (row.notified !== null) parents.push(row.notified);
-    if (row.ord !== null) {
-      const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
-      answers.set(commits[row.ord - 1]!, accepted);
-    }
-  }
+  const answers = answersOf(commits, rows);
+  const parents = rows.flatMap(({ notified }) => notified ?? []);
   if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ held }) => held ?? []),
   );
   if (!behind) {
-    const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
-    db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
+    const children = more ? await groups.ids(childrenOf(commits.filter((_, i) => answers[i]))) : [];
+    db.onWork([...rows.flatMap(({ ready }) => numbers(ready)), ...children]);
   }
-  const refused = commits.filter((commit) => !answers.has(commit));
-  if (refused.length > 0) {
-    const reasons = await whyRefused(db, refused);
-    refused.forEach((commit, i) => {
-      answers.set(commit, reasons[i]!);
+  const refused = commits.filter((_, i) => !answers[i]);
+  if (refused.length === 0) return answers as CommitAnswer[];
+  const reasons = await whyRefused(db, refused);
+  let next = 0;
+  return answers.map((answer) => answer ?? reasons[next++]!);
+}
+
+/** In the order of the commits; null for one that was not accepted. */
+function answersOf(commits: readonly Commit[], rows: readonly Row[]): (CommitAnswer | null)[] {
+  const answers = new Array<CommitAnswer | null>(commits.length).fill(null);
+  for (const { accepted, inbox_seqs } of rows) {
+    const inboxSeqs = numbers(inbox_seqs);
+    numbers(accepted).forEach((ord, i) => {
+      const { expectedSeq, effects } = commits[ord - 1]!;
+      answers[ord - 1] = { outcome: "accepted", seq: expectedSeq + effects.length, inboxSeq: inboxSeqs[i]! };
     });
   }
-  return commits.map((commit) => answers.get(commit)!);
+  return answers;
+}
+
+function numbers(list: string | null): readonly number[] {
+  return list === null ? [] : list.split(",").map(Number);
 }
 
 /** Where the children of these commits wait. */
@@ -248,7 +263,6 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 
 /** One commit of entries only, in a transaction that commits or rolls back with its answer. */
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
-  const [row] = await db.run<Row>(commitRuns, commitColumns([commit]), { tx });
-  if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
-  return (await whyRefused(db, [commit], tx))[0]!;
+  const [accepted] = answersOf([commit], await db.run<Row>(commitRuns, commitColumns([commit]), { tx }));
+  return accepted ?? (await whyRefused(db, [commit], tx))[0]!;
 }

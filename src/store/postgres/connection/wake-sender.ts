@@ -128,6 +128,15 @@ export class WakeSender {
     this.#db.inBackground(() => this.#send());
   }
 
+  /**
+   * A wake to send right behind the statement that makes work in these groups, without waiting for its answer; null where that is
+   * not possible. Should that statement fail, nodes look in vain.
+   */
+  behind(groupIds: Iterable<number>): Behind | null {
+    if (!this.#on || !this.#db.pipelined) return null;
+    return { statement: wakeNodes, values: [this.#channel, payloadOf(new Set(groupIds))] };
+  }
+
   /** The holders of these runs read their inboxes. */
   call(runIds: readonly string[]): void {
     if (runIds.length === 0) return;

@@ -112,7 +112,7 @@ export async function accept(
   const gathers = await gather(db, groups, last, (values) => {
     if (runs.length === 0) return db.run<Row>(gatherEvents, values);
     return db.repeatedly("gather_events", async (tx) => {
-      inserted = await insert(db, groups, runs, tx);
+      inserted = await insert(db, groups, runs, { tx });
       return db.run<Row>(gatherEvents, values, { tx });
     });
   });

@@ -1,8 +1,7 @@
 // Inserts runs without a dedupe key: one statement writes their rows and their first journal entries.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import type { Transaction } from "../../contract/transaction.js";
-import type { Database } from "../connection/database.js";
+import type { Database, RunOptions } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
 import { interval } from "../connection/instant.js";
@@ -80,27 +79,30 @@ export const insertLimitedRuns = statement(
   (d) => plainRuns(d, "on conflict do nothing", true),
 );
 
+/** Whether a run is certain to be inserted, and can be claimed then. */
+export const isPlain = (run: NewRun): boolean => run.key === undefined && !hasMore(run);
+
 export async function insertPlain(
   db: Database,
   runs: readonly NewRun[],
   places: () => Promise<Places>,
-  tx?: Transaction,
+  options: Pick<RunOptions, "tx" | "behind">,
 ): Promise<void> {
   if (runs.some(hasMore)) {
     const values = async () => [...LIMITED_RUNS.arrays(placed(runs, await places())), ...limitColumnsOf(runs)];
-    await db.run(insertLimitedRuns, values, { tx });
+    await db.run(insertLimitedRuns, values, options);
     return;
   }
   const columns = async () => RUNS.arrays(placed(runs, await places()));
-  if (!tx) {
+  if (!options.tx) {
     try {
-      await db.run(insertRuns, columns);
+      await db.run(insertRuns, columns, options);
       return;
     } catch (error) {
       if (!(error instanceof DataRefused) || error.sqlState !== UNIQUE_VIOLATION) throw error;
     }
   }
-  await db.run(insertRunsAgain, columns, { tx });
+  await db.run(insertRunsAgain, columns, options);
 }
 
 export type Places = ReadonlyMap<NewRun, PlacedRun>;

@@ -23,6 +23,7 @@ import { cancels } from "./cancel-run.js";
 import { deferrals } from "./deferred-runs.js";
 import type { Groups } from "./groups.js";
 import { insert } from "./insert-batch.js";
+import { isPlain } from "./insert-runs.js";
 import { records } from "./list-runs.js";
 import { dueTimes } from "./next-due.js";
 import { pauses } from "./pause-run.js";
@@ -60,14 +61,17 @@ const ON_DATABASE = {
 
 export function runStore(db: Database, groups: Groups, wakes: WakeSender): RunStore {
   const insertAlone = async (runs: readonly NewRun[]) => {
-    const answers = await insert(db, groups, runs);
+    const behind = runs.every(isPlain) ? wakes.behind(await groups.ids(runs.map(({ group }) => group))) : null;
+    const answers = await insert(db, groups, runs, { behind });
+    // The first connection may have shown that there is a pooler.
+    if (behind && db.pipelined) return answers;
     const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
     await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
     wakes.send(await groups.idsOf(runs, answers));
     return answers;
   };
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
-    const answers = await insert(db, groups, runs, tx);
+    const answers = await insert(db, groups, runs, { tx });
     await wakes.sendInTransaction(tx, await groups.idsOf(runs, answers), runs.some(isLimited));
     return answers;
   };

@@ -58,7 +58,8 @@ export const commitCases = cases("commits", {
     const claim = await s.start();
     const wrong = [{ token: s.token() }, { epoch: 0 }, { epoch: 2 }, { runId: s.id() }];
     for (const part of wrong) {
-      same(await s.commit({ ...claim, ...part }, [append("a"), complete]), { outcome: "lost" }, JSON.stringify(part));
+      for (const effects of [[append("a"), complete], [append("a")]])
+        same(await s.commit({ ...claim, ...part }, effects), { outcome: "lost" }, JSON.stringify(part));
     }
     same(await s.log(claim.runId), ["start"], "log");
     matches(await s.run(claim.runId), { state: "running", seq: 1, crashes: 1 }, "record");
@@ -74,6 +75,7 @@ export const commitCases = cases("commits", {
   "nothing of a dead owner is accepted after the takeover (S4, F03)": async (s) => {
     const { old, next } = await takenOver(s);
     same(await s.commit(old, [append("late"), complete]), { outcome: "lost" }, "the old holder");
+    same(await s.commit(old, [append("late")]), { outcome: "lost" }, "the old holder, a single entry");
     same(await s.log(old.runId), ["start"], "log");
     await s.accept(next, [append("a"), complete]);
     same(await s.commit(old, [append("late")]), { outcome: "lost" }, "the old holder, after the end");
