@@ -8,7 +8,7 @@ import { logFlushes, serverCpuUs, serverPids } from "./server.js";
 import type { Place, SideBySide } from "./side-by-side.js";
 
 const STEPS = 10;
-const RUNS = { noop: 24_000, steps: 2_400 };
+const RUNS = { noop: 16_000, steps: 1_600 };
 /** When the connections are counted, from the begin of the work. */
 const COUNTED_AFTER_MS = 300;
 

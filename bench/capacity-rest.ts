@@ -11,7 +11,7 @@ const PARKED = 10_000;
 /** How long polls take to be as far apart as they get, and how long statements are counted. */
 function times({ scale }: SideBySide): { readonly settleMs: number; readonly ms: number } {
   if (scale.name === "tiny") return { settleMs: 100, ms: 200 };
-  return scale.name === "quick" ? { settleMs: 4_000, ms: 3_000 } : { settleMs: 10_000, ms: 5_000 };
+  return scale.name === "quick" ? { settleMs: 2_000, ms: 2_000 } : { settleMs: 6_000, ms: 5_000 };
 }
 
 /** Null without pg_stat_statements. */

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { allowedCores, canRestrict, coresIn } from "./capacity-cores.js";
 import { type Load, type Measured, measureLoad, middleOf, type Point } from "./capacity-load.js";
-import { ACCEPTED, type Check, type Cost, check, fit, kneeOf } from "./capacity-model.js";
+import { ACCEPTED, type Check, check, fitModel, kneeOf } from "./capacity-model.js";
 import { idleNodes, parkedRuns } from "./capacity-rest.js";
 import type { PartOptions } from "./parts.js";
 import { serverCpuUs } from "./server.js";
@@ -24,10 +24,12 @@ const LOADS = [
   { concurrency: 200, processes: 2 },
   { concurrency: 200, processes: 4 },
 ] as const;
-/** The load of the check on one core; the model is fitted to loads of at least as many runs in flight. */
-const CHECKED = { concurrency: 200, processes: 1 } as const;
+/** The load of LOADS that is measured on one core too. */
+const ON_ONE_CORE = 2;
 const NODES = [1, 4, 8];
 const FLUSHES = 1_000;
+
+const CORES = coresIn(allowedCores());
 
 function scaleOf({ quick, tiny }: PartOptions): Scale {
   if (tiny) return { name: "tiny", rounds: 1, factor: 0.003 };
@@ -35,7 +37,7 @@ function scaleOf({ quick, tiny }: PartOptions): Scale {
 }
 
 /** One session that commits one row after the other on the server, with no way to the client in between. */
-async function flushesPerSecond({ pool, size }: { pool: pg.Pool; size: number }): Promise<number> {
+async function flushRate({ pool, size }: { readonly pool: pg.Pool; readonly size: number }): Promise<number> {
   const table = `public.bench_${randomUUID().slice(0, 8)}`;
   await pool.query(`create table ${table} (n int)`);
   try {
@@ -47,6 +49,36 @@ async function flushesPerSecond({ pool, size }: { pool: pg.Pool; size: number })
   }
 }
 
+interface Trial {
+  readonly load: Load;
+  /** The only one that nodes and server may use; all when it is null. */
+  readonly core: number | null;
+  readonly rounds: Measured[];
+}
+
+function trialsOf({ server }: SideBySide): Trial[] {
+  const canCheck = server.pid !== null && CORES.length > 1 && canRestrict();
+  return PROGRAMS.flatMap((program) => {
+    const all = LOADS.map((load): Trial => ({ load: { program, ...load }, core: null, rounds: [] }));
+    return canCheck ? [...all, { load: all[ON_ONE_CORE]!.load, core: CORES[0]!, rounds: [] }] : all;
+  });
+}
+
+/** Every load once per round, so that what else the machine does affects all of them. */
+async function measureTrials(bench: SideBySide) {
+  const trials = trialsOf(bench);
+  // The processes are measured warm.
+  for (const program of PROGRAMS) await measureLoad(bench, { program, concurrency: 200, processes: 4 });
+  for (let round = 0; round < bench.scale.rounds; round++) {
+    for (const { load, core, rounds } of trials) rounds.push(await measureLoad(bench, load, core));
+  }
+  const points = trials.filter(({ core }) => core === null).map(({ load, rounds }) => middleOf(load, rounds));
+  const onOneCore = trials.filter(({ core }) => core !== null).map(({ load, rounds }) => middleOf(load, rounds));
+  for (const point of points) bench.say(lineOf(point, CORES.length));
+  for (const point of onOneCore) bench.say(lineOf(point, 1));
+  return { points, onOneCore };
+}
+
 function lineOf(point: Point, cores: number): string {
   const { program, concurrency, processes, perSecond, nodeUs, serverUs, unitsPerFlush, busy, others } = point;
   return (
@@ -55,56 +87,24 @@ function lineOf(point: Point, cores: number): string {
   );
 }
 
-class Capacity {
-  readonly #bench: SideBySide;
-  readonly #cores = coresIn(allowedCores());
-
-  constructor(bench: SideBySide) {
-    this.#bench = bench;
-  }
-
-  async #rounds(load: Load, core: number | null = null): Promise<Point> {
-    const rounds: Measured[] = [];
-    for (let i = 0; i < this.#bench.scale.rounds; i++) rounds.push(await measureLoad(this.#bench, load, core));
-    const point = middleOf(load, rounds);
-    this.#bench.say(lineOf(point, core === null ? this.#cores.length : 1));
-    return point;
-  }
-
-  /** The processes are measured warm. */
-  async points(): Promise<Point[]> {
-    const points: Point[] = [];
-    for (const program of PROGRAMS) {
-      await measureLoad(this.#bench, { program, concurrency: 200, processes: 4 });
-      for (const load of LOADS) points.push(await this.#rounds({ program, ...load }));
-    }
-    return points;
-  }
-
-  /** Null where the processes cannot be restricted to a core. */
-  async onOneCore(program: Program): Promise<Point | null> {
-    const canCheck = this.#bench.server.pid !== null && this.#cores.length > 1 && canRestrict();
-    return canCheck ? this.#rounds({ program, ...CHECKED }, this.#cores[0]!) : null;
-  }
-
-  /** The model of one program, from its points on all cores. */
-  async model(program: Program, points: readonly Point[], flushes: number) {
-    const cost = fit(points.filter(({ concurrency }) => concurrency >= CHECKED.concurrency));
-    const best = points.reduce((most, one) => (one.perSecond > most.perSecond ? one : most));
-    const alone = await this.onOneCore(program);
-    return {
-      cost,
-      knee: kneeOf(points),
-      allCores: checked(cost, best, this.#cores.length, flushes),
-      oneCore: alone && checked(cost, alone, 1, flushes),
-    };
-  }
+/** Of one program: fitted to the loads of one process on all cores. */
+function modelOf(points: readonly Point[], alone: Point | undefined, flushesPerSecond: number) {
+  const model = fitModel(points.filter(({ processes }) => processes === 1));
+  const best = points.reduce((most, one) => (one.perSecond > most.perSecond ? one : most));
+  const checked = (point: Point, cores: number, { unitsPerFlush }: Point) => {
+    const left = Math.round((cores - point.others) * 100) / 100;
+    return check(model, { cores: left, flushesPerSecond, unitsPerFlush }, point.perSecond);
+  };
+  return {
+    ...model,
+    knee: kneeOf(points),
+    allCores: checked(best, CORES.length, best),
+    /** With the batches of the same load on all cores. */
+    oneCore: alone ? checked(alone, 1, points[ON_ONE_CORE]!) : null,
+  };
 }
 
-function checked(cost: Cost, { perSecond, others }: Point, cores: number, flushes: number): Check {
-  const left = Math.round((cores - others) * 100) / 100;
-  return check(cost, { cores: left, flushesPerSecond: flushes }, perSecond);
-}
+type Models = Record<Program, ReturnType<typeof modelOf>>;
 
 function checkLine(program: Program, { cores, predicted, limit, measured, ratio, ok }: Check): string {
   const { low, high } = ACCEPTED;
@@ -112,35 +112,36 @@ function checkLine(program: Program, { cores, predicted, limit, measured, ratio,
   return `${ok ? "ok  " : "FAIL"} ${program}, ${cores} cores left: ${figures}, ratio ${ratio} (${low}–${high})`;
 }
 
-async function models(capacity: Capacity, points: readonly Point[], flushes: number, say: (line: string) => void) {
-  const found: Partial<Record<Program, Awaited<ReturnType<Capacity["model"]>>>> = {};
-  for (const program of PROGRAMS) {
-    const own = points.filter((point) => point.program === program);
-    const model = await capacity.model(program, own, flushes);
-    say(`${program}: knee at ${model.knee.processes} × ${model.knee.concurrency}`);
-    for (const one of [model.allCores, model.oneCore]) if (one) say(checkLine(program, one));
-    found[program] = model;
-  }
-  return found as Record<Program, Awaited<ReturnType<Capacity["model"]>>>;
+function linesOf(program: Program, { node, server, knee, allCores, oneCore }: Models[Program]): string[] {
+  const us = `Node ${node.perUnit} + ${node.perFlush} / batch µs, PostgreSQL ${server.perUnit} + ${server.perFlush} / batch µs`;
+  const checks = [allCores, oneCore].flatMap((one) => (one ? [checkLine(program, one)] : []));
+  return [`${program}: ${us}; knee at ${knee.processes} × ${knee.concurrency}`, ...checks];
 }
 
-async function measureAll(bench: SideBySide, options: PartOptions) {
-  const capacity = new Capacity(bench);
-  const flushes = await flushesPerSecond({ pool: bench.pool, size: bench.size(FLUSHES) });
-  bench.say(`one session flushes the log ${flushes} times a second`);
-  const points = await capacity.points();
+async function measureAll(bench: SideBySide) {
+  const flushesPerSecond = await flushRate({ pool: bench.pool, size: bench.size(FLUSHES) });
+  bench.say(`one session flushes the log ${flushesPerSecond} times a second`);
+  const { points, onOneCore } = await measureTrials(bench);
+  const own = (program: Program) =>
+    modelOf(
+      points.filter((point) => point.program === program),
+      onOneCore.find((point) => point.program === program),
+      flushesPerSecond,
+    );
   // Without the server's time on cores there is nothing to fit.
-  const canFit = serverCpuUs(options.server) !== null;
-  const model = canFit ? await models(capacity, points, flushes, bench.say) : null;
+  const model: Models | null = serverCpuUs(bench.server) === null ? null : { noop: own("noop"), steps: own("steps") };
+  for (const program of PROGRAMS) if (model) for (const line of linesOf(program, model[program])) bench.say(line);
+  // New processes: those that have drained runs are larger.
+  await bench.endHosts();
   const parked = await parkedRuns(bench);
   bench.say(`parked: ${JSON.stringify(parked)}`);
   const nodes = [];
   for (const count of NODES) nodes.push(await idleNodes(bench, count));
   bench.say(`idle nodes: ${JSON.stringify(nodes)}`);
-  return { cores: coresIn(allowedCores()).length, flushesPerSecond: flushes, points, model, parked, nodes };
+  return { cores: CORES.length, flushesPerSecond, points, onOneCore, model, parked, nodes };
 }
 
-function notesOf(model: Awaited<ReturnType<typeof models>> | null): string[] {
+function notesOf(model: Models | null): string[] {
   if (model === null) return ["The model is left out: the server's time on cores cannot be read."];
   if (model.noop.oneCore === null) return ["The check on one core is left out: it needs taskset and two cores."];
   return [];
@@ -151,7 +152,7 @@ export async function benchCapacity(url: string, options: PartOptions) {
   const pool = new pg.Pool({ connectionString: url, max: 10 }).on("error", () => {});
   const bench = new SideBySide({ server, pool, scale: scaleOf(options), libraries: ["holdfast"], say });
   try {
-    const figures = await measureAll(bench, options);
+    const figures = await measureAll(bench);
     const notes = notesOf(figures.model);
     for (const note of notes) say(note);
     const checks = Object.values(figures.model ?? {}).flatMap(({ allCores, oneCore }) => [allCores, oneCore]);
