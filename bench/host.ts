@@ -71,6 +71,10 @@ export class Host {
     return new Host(library, child, errors);
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   #receive({ id, value, error, progress, begun }: Message): void {
     if (progress) this.#moved(progress);
     if (begun) this.onBegun(begun.input, begun.at);

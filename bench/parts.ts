@@ -1,6 +1,7 @@
 // The benchmarks of single parts: each against limits of its own, without peers.
 
 import { benchActors } from "./actors.js";
+import { benchCapacity } from "./capacity.js";
 import { benchDag } from "./dag.js";
 import { benchDashboard } from "./dashboard.js";
 import { benchEveryday } from "./everyday.js";
@@ -8,12 +9,16 @@ import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
 import { benchMachine } from "./machine.js";
 import { benchRecovery } from "./recovery.js";
+import type { Server } from "./server.js";
 import { benchTakeover } from "./takeover.js";
 import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
 
 export interface PartOptions {
   readonly quick: boolean;
+  /** For the tests: every figure once, with a handful of runs. */
+  readonly tiny: boolean;
+  readonly server: Server;
   readonly say: (line: string) => void;
   readonly only: string | undefined;
 }
@@ -22,6 +27,7 @@ export type PartBench = (url: string, options: PartOptions) => Promise<{ readonl
 
 export const PARTS: ReadonlyMap<string, PartBench> = new Map<string, PartBench>([
   ["actors", benchActors],
+  ["capacity", benchCapacity],
   ["dag", benchDag],
   ["dashboard", benchDashboard],
   ["everyday", benchEveryday],

@@ -34,7 +34,8 @@ async function run(asked: Command, server: Server): Promise<boolean> {
   const reports = await runWorks(asked, works, server, say);
   const parts: Record<string, { readonly ok: boolean }> = {};
   for (const name of asked.names.filter((one) => PARTS.has(one))) {
-    parts[name] = await PARTS.get(name)!(server.url, { quick: asked.quick, say, only: asked.only });
+    const { quick, tiny, only } = asked;
+    parts[name] = await PARTS.get(name)!(server.url, { quick, tiny, only, server, say });
   }
   const ok =
     reports.every(({ gates }) => gates.every(({ holds }) => holds)) && Object.values(parts).every((one) => one.ok);

@@ -67,6 +67,23 @@ export function serverCpuUs({ pid }: Server): number | null {
   return ticks * 10_000;
 }
 
+/** The main process and its children; none when they are not on this machine. */
+export function serverPids({ pid }: Server): number[] {
+  if (pid === null || process.platform !== "linux") return [];
+  const numbers = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+  return [pid, ...numbers.filter((entry) => statOf(entry)?.[1] === pid).map(Number)];
+}
+
+/** Flushes of the log by sessions so far; a session reports its last ones when it ends. */
+export async function logFlushes(pool: pg.Pool): Promise<number> {
+  const version = "select /* bench */ current_setting('server_version_num')::int as version";
+  const isNew = (await pool.query<{ version: number }>(version)).rows[0]!.version >= 180_000;
+  const text = isNew
+    ? "select coalesce(sum(fsyncs), 0)::float8 as n from pg_stat_io where object = 'wal' and backend_type = 'client backend'"
+    : "select wal_sync::float8 as n from pg_stat_wal";
+  return (await pool.query<{ n: number }>(text.replace("select", "select /* bench */"))).rows[0]!.n;
+}
+
 /** The fields behind the name of a process: state (as NaN), parent, and so on. */
 function statOf(pid: string): number[] | undefined {
   try {

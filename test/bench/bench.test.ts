@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { benchCapacity } from "../../bench/capacity.js";
 import type { AgainstOther, Figure, Gate } from "../../bench/report/figure.js";
 import { WORKS } from "../../bench/workload/all.js";
 import { compiled } from "../harness/compiled.js";
@@ -77,6 +78,26 @@ describe("npm run bench", () => {
     expect(new Set(report.gates.map(({ work }) => work))).toEqual(new Set(["w5", "w6", "w7", "w10", "w11"]));
     for (const gate of report.gates) expect(gate.atLeast === undefined).not.toBe(gate.atMost === undefined);
     expect(report.ok).toBe(report.gates.every(({ holds }) => holds));
+  });
+
+  test("measures the capacity at the smallest scale: every load, parked runs and idle nodes", {
+    timeout: 120_000,
+  }, async () => {
+    const { code, output, errors } = await bench(own.href, "capacity", "--tiny", "--json");
+    const report = JSON.parse(output.trimEnd().split("\n").at(-1)!) as Awaited<ReturnType<typeof benchCapacity>>;
+    // The server's time on cores is unknown here: nothing is fitted, so nothing fails.
+    expect([code, report.ok, report.model], errors).toEqual([0, true, null]);
+    expect(report.notes).toEqual([expect.stringContaining("The model is left out")]);
+    const loads = report.points.map(
+      ({ program, processes, concurrency }) => `${program} ${processes} × ${concurrency}`,
+    );
+    const each = ["1 × 10", "1 × 50", "1 × 200", "1 × 500", "2 × 200", "4 × 200"];
+    expect(loads).toEqual(["noop", "steps"].flatMap((program) => each.map((load) => `${program} ${load}`)));
+    for (const { perSecond, nodeUs, unitsPerFlush } of report.points) {
+      expect([perSecond > 0, nodeUs > 0, unitsPerFlush > 0]).toEqual([true, true, true]);
+    }
+    expect(report.parked.packedBytesPerRun).toBeGreaterThan(0);
+    expect(report.nodes.map(({ nodes, connections }) => connections >= nodes)).toEqual([true, true, true]);
   });
 
   test("refuses an unknown name before it starts a server", async () => {

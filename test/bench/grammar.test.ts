@@ -18,7 +18,7 @@ describe("the grammar of the benchmarks", () => {
   test("names W1 to W11 and the benchmarks of the parts", () => {
     expect([...WORKS.keys()]).toEqual(Array.from({ length: 11 }, (_, i) => `w${i + 1}`));
     expect([...PARTS.keys()]).toEqual(
-      "actors dag dashboard everyday graph lane machine recovery takeover triggers workflow".split(" "),
+      "actors capacity dag dashboard everyday graph lane machine recovery takeover triggers workflow".split(" "),
     );
   });
 
