@@ -45,7 +45,7 @@ export const ground: readonly Mutant[] = [
   },
   {
     name: "a single entry waits for a locked row",
-    breaks: "one locked run delays no other",
+    breaks: "lock rules",
     edits: [{ file: COMMIT_ENTRY, find: " and exists (select from free)", put: "" }],
     killedBy: [{ file: "test/store/races/races-commits.test.ts", test: "meets a locked row" }],
   },

@@ -126,8 +126,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/attempt.ts",
-        find: "`${runId}:${baseSeq}:${call}`",
-        put: "`${runId}:${baseSeq + epoch}:${call}`",
+        find: "`${runId}:${baseSeq}:${kind}",
+        put: "`${runId}:${baseSeq + replay.session.run.epoch}:${kind}",
       },
     ],
     killedBy: [SEEDS],
@@ -138,8 +138,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/attempt.ts",
-        find: "`${runId}:${baseSeq}:${call}`",
-        put: "`${runId}:${baseSeq}:${call}.${attempt}`",
+        find: ":${key}`;",
+        put: ":${key}.${this.attempt}`;",
       },
     ],
     killedBy: [SEEDS],

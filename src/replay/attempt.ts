@@ -1,31 +1,44 @@
-// One attempt of a step, as its function sees it. The signal is created on first use: most steps never ask, and it is not cheap.
+// One attempt of a step, as its function sees it. What most steps never ask for is created on first use: the signal, the keys.
 
 import type { Replay } from "./replay.js";
 
+/** The step that is attempted. */
+export interface AttemptedCall {
+  readonly replay: Replay;
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string;
+}
+
 /** A `StepInfo`. */
 export class Attempt {
-  readonly idempotencyKey: string;
-  readonly fence: bigint;
   readonly attempt: number;
-  readonly #replay: Replay;
+  readonly #call: AttemptedCall;
   #limit: AbortController | null = null;
   #signal: AbortSignal | null = null;
   #reason: unknown = null;
 
-  constructor(replay: Replay, call: string, attempt: number) {
-    const { runId, baseSeq, epoch } = replay.session.run;
-    // The base sequence changes when the journal starts over; a run retried from `last` keeps its keys.
-    this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
-    this.fence = BigInt(epoch);
+  constructor(call: AttemptedCall, attempt: number) {
+    this.#call = call;
     this.attempt = attempt;
-    this.#replay = replay;
+  }
+
+  /** The base sequence changes when the journal starts over; a run retried from `last` keeps its keys. */
+  get idempotencyKey(): string {
+    const { replay, kind, name, key } = this.#call;
+    const { runId, baseSeq } = replay.session.run;
+    return `${runId}:${baseSeq}:${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`;
+  }
+
+  get fence(): bigint {
+    return BigInt(this.#call.replay.session.run.epoch);
   }
 
   get signal(): AbortSignal {
     if (!this.#signal) {
       this.#limit = new AbortController();
       if (this.#reason !== null) this.#limit.abort(this.#reason);
-      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+      this.#signal = AbortSignal.any([this.#call.replay.signal, this.#limit.signal]);
     }
     return this.#signal;
   }

@@ -181,7 +181,10 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     if ("error" in result && result.error instanceof Interrupted) return this.#interrupted(result.error);
     if ("error" in result) return this.#failed(result, facts);
     this.end("entry" in result ? result.entry : await this.#write(kind, result.payload));
-    if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+    if (!facts) return;
+    // Written out: a copy by `...` with one more field takes a tenth of a step's time in Node.
+    const { runId, step, key, attempt } = facts;
+    bus.emit("step.completed", { runId, step, key, attempt, ms: world.monotonicNow() - startedAt });
   }
 
   /** A store failure inside the step's function is not the step's failure: the attempt is repeated and counts once. */
@@ -260,7 +263,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
 
   async #attempt(attempt: number): Promise<Attempted> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.options;
-    const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
+    const info = new Attempt(this.options, attempt);
     this.#attempting = info;
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;

@@ -29,6 +29,7 @@ import { endNotices } from "../run/end-notices.js";
 import type { Groups } from "../run/groups.js";
 import { withMisfits } from "../run/misfit-sql.js";
 import { countDown, isWaiter, TURN, takeTurn } from "../task/count-down.js";
+import { acceptedOf, type CommitRow, numbers } from "./commit-answers.js";
 import { commitAndMoreColumns, commitColumns, ENTRIES, FENCES, isQuestion } from "./commit-columns.js";
 import { commitOneEntry } from "./commit-entry.js";
 import { allParameters, others, unfit } from "./commit-others-sql.js";
@@ -166,18 +167,6 @@ export const commitTasksAndMore = variant(
   { more: true, counting: true },
 );
 
-interface Row {
-  /** The places of the accepted commits in their batch, counted from 1, separated by commas. */
-  accepted: string | null;
-  /** How far their inboxes have grown, in the same order. */
-  inbox_seqs: string | null;
-  /** The groups in which other nodes may claim now, or when it is due. */
-  ready: string | null;
-  notified: string | null;
-  /** A task that is ready but for its limits. */
-  held: string | null;
-}
-
 /** Whether a task ends with it, as far as its claim says. */
 function endsTask({ claim, effects }: Commit): boolean {
   return claim.counts === true && ends(effects.at(-1)!);
@@ -217,9 +206,9 @@ async function sendOnce(
   const more = commits.some((c) => c.effects.some((effect) => writesElsewhere(effect) || isQuestion(effect)));
   const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
   const behind = more || counting ? wakeBehind(db) : null;
-  const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
+  const rows = await db.run<CommitRow>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
-  const answers = answersOf(commits, rows);
+  const answers = acceptedOf(commits, rows);
   const parents = rows.flatMap(({ notified }) => notified ?? []);
   if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
@@ -237,23 +226,6 @@ async function sendOnce(
   return answers.map((answer) => answer ?? reasons[next++]!);
 }
 
-/** In the order of the commits; null for one that was not accepted. */
-function answersOf(commits: readonly Commit[], rows: readonly Row[]): (CommitAnswer | null)[] {
-  const answers = new Array<CommitAnswer | null>(commits.length).fill(null);
-  for (const { accepted, inbox_seqs } of rows) {
-    const inboxSeqs = numbers(inbox_seqs);
-    numbers(accepted).forEach((ord, i) => {
-      const { expectedSeq, effects } = commits[ord - 1]!;
-      answers[ord - 1] = { outcome: "accepted", seq: expectedSeq + effects.length, inboxSeq: inboxSeqs[i]! };
-    });
-  }
-  return answers;
-}
-
-function numbers(list: string | null): readonly number[] {
-  return list === null ? [] : list.split(",").map(Number);
-}
-
 /** Where the children of these commits wait. */
 function childrenOf(commits: readonly Commit[]): RunGroup[] {
   return commits.flatMap(({ effects }) =>
@@ -263,6 +235,6 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 
 /** One commit of entries only, in a transaction that commits or rolls back with its answer. */
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
-  const [accepted] = answersOf([commit], await db.run<Row>(commitRuns, commitColumns([commit]), { tx }));
+  const [accepted] = acceptedOf([commit], await db.run<CommitRow>(commitRuns, commitColumns([commit]), { tx }));
   return accepted ?? (await whyRefused(db, [commit], tx))[0]!;
 }
