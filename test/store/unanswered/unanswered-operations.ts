@@ -222,6 +222,7 @@ export function operations(): readonly Operation[] {
       prepare: onClaim((store, claim) => store.runs.renew([claim], 60_000)),
     },
     commits("append", [append("a"), append("b")]),
+    commits("a single entry", [append("a")], "commit_entry"),
     commits("complete", [append("a"), complete]),
     commits("fail", [{ kind: "fail", as: "failed", reason: json("no") }]),
     commits("retry", [{ kind: "retry", delayMs: 1000, error: json("no") }]),
