@@ -44,10 +44,13 @@ const named: Readonly<Record<string, (harness: QueueHarness) => Promise<void>>> 
     same(await queue.nack(job, new TypeError("late"), "w1"), false, "nothing follows an ack");
   },
 
-  "lower priority numbers come first, of those the oldest": async ({ queue }) => {
+  "lower priority numbers come first, of those the oldest": async ({ queue, advance }) => {
     const ids: string[] = [];
-    for (const [i, priority] of [5, 1, 1].entries())
+    for (const [i, priority] of [5, 1, 1].entries()) {
       ids.push(await queue.enqueue({ ...JOB, runId: `run-${i}`, priority }));
+      // Jobs of the same instant have no order.
+      await advance(1);
+    }
     const taken = [await take(queue), await take(queue), await take(queue)].map(({ id }) => id);
     same(taken, [ids[1], ids[2], ids[0]], "order");
   },
@@ -128,9 +131,10 @@ const named: Readonly<Record<string, (harness: QueueHarness) => Promise<void>>> 
     holds(epochs[0]! < epochs[1]! && epochs[1]! < epochs[2]!, `epochs ${epochs.join(", ")}`);
   },
 
-  "start and resume of one run are never active together, those of other runs are": async ({ queue }) => {
+  "start and resume of one run are never active together, those of other runs are": async ({ queue, advance }) => {
     await queue.enqueue(JOB);
     await queue.enqueue({ ...JOB, type: "resume", humanResponse: 1 });
+    await advance(1);
     await queue.enqueue({ ...JOB, runId: "run-2" });
     const start = await take(queue);
     same((await take(queue, "w2")).runId, "run-2", "another run");
