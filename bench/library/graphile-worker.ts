@@ -43,7 +43,7 @@ export const library: Library = {
   programs: ["noop", "echo", "nap"],
   startsMany: true,
   settings:
-    "draining: concurrentJobs 24, localQueue.size 500, completeJobBatchDelay 0, pollInterval 100; latency: no batching",
+    "draining: concurrentJobs 24, localQueue.size 500, completeJobBatchDelay 0, pollInterval 100; else no batching",
   share: 1,
   pendingSql: (schema) => `select 1 from ${schema}._private_jobs limit 1`,
   async open({ url, schema }, reports) {

@@ -18,8 +18,8 @@ beforeAll(async () => {
   await listener.connect();
   listener.on("notification", ({ payload }) => heard.push(payload ?? ""));
   await listener.query(`listen ${pg.escapeIdentifier(channelOf(schema))}`);
-  // A new connection forgets the numbers of groups: from the second start on, they are known.
-  for (let i = 0; i < 3; i++) await store.runs.insert([newRun()]);
+  await store.runs.insert([newRun()]);
+  await untilHeard(1);
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -27,19 +27,21 @@ afterAll(async () => {
   await store.close();
 });
 
+const untilHeard = (count: number) => vi.waitFor(() => expect(heard).toHaveLength(count), 10_000);
+
 interface Sent {
   readonly name?: string;
   callback?: (...args: unknown[]) => void;
 }
 
-/** What is sent and answered by name, in order. */
+/** The statements of inserts and wakes that are sent and answered, in order. */
 function followed(): string[] {
   const seen: string[] = [];
   const query = pg.Client.prototype.query as (this: pg.Client, sent: Sent) => unknown;
   vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (this: pg.Client, sent: Sent) {
     const name = sent.name?.replace(/^hf_[0-9a-f]+_/, "");
     const { callback } = sent;
-    if (name && callback) {
+    if (name && callback && /^(insert_|wake)/.test(name)) {
       seen.push(`${name} sent`);
       sent.callback = (...args) => {
         seen.push(`${name} answered`);
@@ -55,14 +57,18 @@ test("the wake of a start is on its way before the insert is answered", async ()
   const seen = followed();
   await store.runs.insert([newRun()]);
   expect(seen.slice(0, 3)).toEqual(["insert_runs sent", "wake sent", "insert_runs answered"]);
+  await untilHeard(2);
 });
 
 test("one start wakes once, with the group of its runs, however many they are", async () => {
   const [groupId] = await store.runs.groupIds([newRun().group]);
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0));
-  heard.length = 0;
+  const before = heard.length;
   await store.runs.insert(newRuns(20));
-  await vi.waitFor(() => expect(heard).toEqual([String(groupId)]));
+  await untilHeard(before + 1);
+  expect(heard.at(-1)).toBe(String(groupId));
+  // Another start is heard after it, and nothing in between.
+  await store.runs.insert([newRun()]);
+  await untilHeard(before + 2);
 });
 
 test("a start whose key is taken wakes no node", async () => {
