@@ -182,7 +182,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
     if ("error" in result) return this.#failed(result, facts);
     this.end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (!facts) return;
-    // Written out: a copy by `...` with one more field takes a tenth of a step's time in Node.
+    // Written out: a copy by `...` with one more field is slow (docs/internals/speed.md).
     const { runId, step, key, attempt } = facts;
     bus.emit("step.completed", { runId, step, key, attempt, ms: world.monotonicNow() - startedAt });
   }
