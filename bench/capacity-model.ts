@@ -1,10 +1,14 @@
 // The model of capacity: the resource that is used up first limits the rate. Arithmetic on measured costs, without a server.
 
+import { median } from "./measure.js";
+
 /** Of one unit: a run without steps, or a step. */
 export interface Cost {
   readonly nodeUs: number;
   readonly serverUs: number;
   readonly unitsPerFlush: number;
+  /** The cores that nodes and server kept busy. */
+  readonly busyCores: number;
 }
 
 /** A part per unit, and a part per flush that the units of a batch share, in microseconds on a core. */
@@ -16,19 +20,24 @@ export interface Line {
 export interface Model {
   readonly node: Line;
   readonly server: Line;
+  /** The cores that one process keeps busy, with the sessions that serve it: they partly take turns. */
+  readonly coresPerProcess: number;
 }
 
 export interface Resources {
   readonly cores: number;
+  readonly processes: number;
   readonly flushesPerSecond: number;
   readonly unitsPerFlush: number;
 }
+
+export type Limit = "cores" | "processes" | "log flushes";
 
 export interface Check {
   /** Without those that other programs used during the measurement. */
   readonly cores: number;
   readonly predicted: number;
-  readonly limit: "cores" | "log flushes";
+  readonly limit: Limit;
   readonly measured: number;
   /** Predicted divided by measured. */
   readonly ratio: number;
@@ -61,18 +70,27 @@ function lineThrough(points: readonly { readonly perUnit: number; readonly us: n
 
 const rounded = (us: number) => Math.round(us * 10) / 10;
 
+/** `points`: of one process, with cores to spare. */
 export function fitModel(points: readonly Cost[]): Model {
   const through = (pick: (point: Cost) => number) =>
     lineThrough(points.map((point) => ({ perUnit: 1 / point.unitsPerFlush, us: pick(point) })));
-  return { node: through(({ nodeUs }) => nodeUs), server: through(({ serverUs }) => serverUs) };
+  return {
+    node: through(({ nodeUs }) => nodeUs),
+    server: through(({ serverUs }) => serverUs),
+    coresPerProcess: Math.round(median(points.map(({ busyCores }) => busyCores)) * 100) / 100,
+  };
 }
 
-export function predict({ node, server }: Model, { cores, flushesPerSecond, unitsPerFlush }: Resources) {
+export function predict({ node, server, coresPerProcess }: Model, resources: Resources) {
+  const { cores, processes, flushesPerSecond, unitsPerFlush } = resources;
   const us = node.perUnit + server.perUnit + (node.perFlush + server.perFlush) / unitsPerFlush;
-  const byCores = (cores * 1e6) / us;
-  const byFlushes = flushesPerSecond * unitsPerFlush;
-  const limit = byCores <= byFlushes ? ("cores" as const) : ("log flushes" as const);
-  return { perSecond: Math.min(byCores, byFlushes), limit };
+  const bounds: readonly (readonly [Limit, number])[] = [
+    ["cores", (cores * 1e6) / us],
+    ["processes", (processes * coresPerProcess * 1e6) / us],
+    ["log flushes", flushesPerSecond * unitsPerFlush],
+  ];
+  const [limit, perSecond] = bounds.reduce((least, one) => (one[1] < least[1] ? one : least));
+  return { perSecond, limit };
 }
 
 export function check(model: Model, resources: Resources, measured: number): Check {

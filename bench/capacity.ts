@@ -89,11 +89,16 @@ function lineOf(point: Point, cores: number): string {
 
 /** Of one program: fitted to the loads of one process on all cores. */
 function modelOf(points: readonly Point[], alone: Point | undefined, flushesPerSecond: number) {
-  const model = fitModel(points.filter(({ processes }) => processes === 1));
+  const model = fitModel(
+    points
+      .filter(({ processes }) => processes === 1)
+      .map((point) => ({ ...point, busyCores: point.busy * CORES.length })),
+  );
   const best = points.reduce((most, one) => (one.perSecond > most.perSecond ? one : most));
   const checked = (point: Point, cores: number, { unitsPerFlush }: Point) => {
     const left = Math.round((cores - point.others) * 100) / 100;
-    return check(model, { cores: left, flushesPerSecond, unitsPerFlush }, point.perSecond);
+    const { processes, perSecond } = point;
+    return check(model, { cores: left, processes, flushesPerSecond, unitsPerFlush }, perSecond);
   };
   return {
     ...model,
@@ -112,8 +117,9 @@ function checkLine(program: Program, { cores, predicted, limit, measured, ratio,
   return `${ok ? "ok  " : "FAIL"} ${program}, ${cores} cores left: ${figures}, ratio ${ratio} (${low}–${high})`;
 }
 
-function linesOf(program: Program, { node, server, knee, allCores, oneCore }: Models[Program]): string[] {
-  const us = `Node ${node.perUnit} + ${node.perFlush} / batch µs, PostgreSQL ${server.perUnit} + ${server.perFlush} / batch µs`;
+function linesOf(program: Program, model: Models[Program]): string[] {
+  const { node, server, coresPerProcess, knee, allCores, oneCore } = model;
+  const us = `Node ${node.perUnit} + ${node.perFlush} / batch µs, PostgreSQL ${server.perUnit} + ${server.perFlush} / batch µs, ${coresPerProcess} cores per process`;
   const checks = [allCores, oneCore].flatMap((one) => (one ? [checkLine(program, one)] : []));
   return [`${program}: ${us}; knee at ${knee.processes} × ${knee.concurrency}`, ...checks];
 }

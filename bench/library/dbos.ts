@@ -50,7 +50,7 @@ export const library: Library = {
   programs: PROGRAMS,
   startsMany: false,
   settings: "a queue with minPollingIntervalMs 10 instead of 1,000; a pool of 50 connections",
-  share: 0.5,
+  share: 0.05,
   pendingSql: (schema) =>
     `select 1 from ${schema}.workflow_status where status in ('PENDING', 'ENQUEUED', 'DELAYED') limit 1`,
   async open({ url, schema }, reports) {

@@ -47,7 +47,7 @@ export const library: Library = {
   programs: ["noop", "steps", "echo", "nap", "parked"],
   startsMany: false,
   settings: `a pool of ${CONNECTIONS} connections instead of 10; at most ${MOST_SLOTS} slots when draining`,
-  share: 0.5,
+  share: 0.05,
   pendingSql: (schema) =>
     `select 1 from ${schema}.workflow_runs where status in ('pending', 'running', 'sleeping') limit 1`,
   async open({ url, schema }, reports) {

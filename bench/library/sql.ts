@@ -1,8 +1,9 @@
 // The limit: the same rows in Holdfast's tables, written by batched statements without an engine. At concurrency 1, one commit per step.
 
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { postgres } from "holdfast/postgres";
 import pg from "pg";
+import { uuidv7 } from "../../src/kernel/id.js";
 import { oneStepSql } from "../one-row-commits.js";
 import { type Input, type Library, type Opened, type Program, type Reports, STEP_RESULT } from "./library.js";
 
@@ -17,8 +18,11 @@ interface Claimed {
   readonly data: string;
 }
 
+/** In the order of time, as the library draws them: random ones would scatter each batch over the whole index. */
+const newId = uuidv7(Date.now, (size) => randomBytes(size));
+
 const insertSql = (s: string) => `with t as materialized (select clock_timestamp() as now),
-  n as materialized (select gen_random_uuid() as id, data from unnest($2::text[]) as data),
+  n as materialized (select * from unnest($3::uuid[], $2::text[]) as n (id, data)),
   r as (insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, created_at)
     select id, $1::int, 0, 'waiting', t.now, 5, t.now from n, t)
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -102,7 +106,7 @@ async function open(url: string, schema: string, reports: Reports): Promise<Open
     pool.query({
       name: `insert_${schema}`,
       text: insertSql(schema),
-      values: [group, inputs.map((input) => JSON.stringify({ program, input }))],
+      values: [group, inputs.map((input) => JSON.stringify({ program, input })), inputs.map(newId)],
     });
   return {
     start: (program, input) => insert(program, [input]),

@@ -12,10 +12,10 @@ export const sleeps: Work = {
   title: "5,000 runs that sleep for a second",
   async run(bench) {
     const libraries = await bench.libraries(({ programs }) => programs.includes("nap"));
-    // The same number for all: the lateness is that of a crowd.
-    const count = bench.size(5_000);
     const contest = await bench.contest(libraries, [P50, P99], (library) =>
       bench.inPlace(library, {}, async (place) => {
+        // A slow library gets a smaller crowd, which favours it: 5,000 would keep it at work for minutes.
+        const count = bench.size(5_000, library);
         await place.hosts[0]!.call("fill", { program: "nap", input: null, count });
         await bench.settle(place);
         await bench.drain(place, count, { concurrency: 500, purpose: "drain" });

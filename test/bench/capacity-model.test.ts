@@ -4,18 +4,20 @@ import { describe, expect, test } from "vitest";
 import { coresIn } from "../../bench/capacity-cores.js";
 import { check, fitModel, kneeOf, predict } from "../../bench/capacity-model.js";
 
-/** A node of 40 µs per unit and 500 per flush; a server of 60 and 1,000. */
+/** A node of 40 µs per unit and 500 per flush; a server of 60 and 1,000; one process keeps one core and a half busy. */
 const pointAt = (unitsPerFlush: number) => ({
   nodeUs: 40 + 500 / unitsPerFlush,
   serverUs: 60 + 1_000 / unitsPerFlush,
   unitsPerFlush,
+  busyCores: 1.5,
 });
 
 describe("the model of capacity", () => {
   const model = fitModel([5, 25, 100, 250].map(pointAt));
 
   test("finds the cost per unit and per flush", () => {
-    expect(model).toEqual({ node: { perUnit: 40, perFlush: 500 }, server: { perUnit: 60, perFlush: 1_000 } });
+    const node = { perUnit: 40, perFlush: 500 };
+    expect(model).toEqual({ node, server: { perUnit: 60, perFlush: 1_000 }, coresPerProcess: 1.5 });
   });
 
   test("counts the whole cost per unit when all batches are alike", () => {
@@ -23,15 +25,14 @@ describe("the model of capacity", () => {
     expect(fitModel([pointAt(100), pointAt(100)]).node).toEqual({ perUnit: nodeUs, perFlush: 0 });
   });
 
-  test("predicts the rate by cores, or by flushes of the log when these are used up first", () => {
-    expect(predict(model, { cores: 2, flushesPerSecond: 1_000, unitsPerFlush: 150 })).toEqual({
-      perSecond: 2e6 / 110,
-      limit: "cores",
-    });
-    expect(predict(model, { cores: 16, flushesPerSecond: 100, unitsPerFlush: 150 })).toEqual({
-      perSecond: 15_000,
-      limit: "log flushes",
-    });
+  const enough = { cores: 2, processes: 8, flushesPerSecond: 1_000, unitsPerFlush: 150 };
+
+  test.each([
+    [enough, 2e6 / 110, "cores"],
+    [{ ...enough, processes: 1 }, 1.5e6 / 110, "processes"],
+    [{ ...enough, cores: 16, flushesPerSecond: 100 }, 15_000, "log flushes"],
+  ])("predicts the rate by what is used up first: %j", (resources, perSecond, limit) => {
+    expect(predict(model, resources)).toEqual({ perSecond, limit });
   });
 
   test.each([
@@ -40,7 +41,7 @@ describe("the model of capacity", () => {
     [14_500, 0.69, false],
     [7_000, 1.43, false],
   ])("judges a measured rate of %d by the ratio %d", (measured, ratio, ok) => {
-    const resources = { cores: 1.1, flushesPerSecond: 1_000, unitsPerFlush: 150 };
+    const resources = { ...enough, cores: 1.1 };
     expect(check(model, resources, measured)).toMatchObject({ predicted: 10_000, limit: "cores", ratio, ok });
   });
 
