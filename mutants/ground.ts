@@ -50,6 +50,18 @@ export const ground: readonly Mutant[] = [
     killedBy: [{ file: "test/store/races/races-commits.test.ts", test: "meets a locked row" }],
   },
   {
+    name: "a column of a batch folded by its first and last value",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/store/postgres/connection/rowset.ts",
+        find: "values.every((value) => value === values[0])",
+        put: "values.at(-1) === values[0]",
+      },
+    ],
+    killedBy: [{ file: "test/store/rowset.test.ts", test: "arrives as it was sent" }],
+  },
+  {
     name: "token not cleared when the claim is released",
     breaks: "S3",
     edits: [{ file: COMMIT, find: "token = case when f.to_state is null then r.token end", put: "token = r.token" }],

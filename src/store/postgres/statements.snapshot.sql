@@ -822,7 +822,8 @@ select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation
   m.crashes, (m.crashes - 1 >= greatest(1, least(2, m.crash_limit - 1))) as suspect, m.parent_id, m.limited,
   m.counts, j.codec, j.data, j.key,
   (select floor(extract(epoch from clock_timestamp()) * 1000)::float8) as claimed_at,
-  mail.run_id is not null as has_messages, f.by as deferred_by,
+  mail.run_id is not null as has_messages,
+  (select by from "holdfast".deferred_runs f where f.run_id = m.id) as deferred_by,
   case
     when m.counts then (
       select json_agg(
@@ -872,7 +873,6 @@ left join lateral (
   where i.run_id = m.id and i.taken_seq is null
   limit 1
 ) mail on true
-left join lateral (select by from "holdfast".deferred_runs f where f.run_id = m.id limit 1) f on true
 order by m.priority, m.available_at, m.id;
 
 -- claim_timeouts · timeout/claim-timeouts.ts
@@ -1471,11 +1471,21 @@ from ok;
 with t as materialized (select clock_timestamp() as now),
 f as materialized (
   select f.*, r.counts, r.pausing
-  from unnest(
-    (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
-      (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
-      (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
+  from (
+    select u.run_id, coalesce(u.epoch, ($2::bigint[])[0]) as epoch,
+      coalesce(u.token, ($3::uuid[])[0]) as token, coalesce(u.seq, ($4::bigint[])[0]) as seq,
+      coalesce(u.n, ($5::int[])[0]) as n, coalesce(u.to_state, ($6::text[])[0]) as to_state,
+      coalesce(u.ends, ($7::bool[])[0]) as ends, coalesce(u.failed, ($8::bool[])[0]) as failed,
+      coalesce(u.continues, ($9::bool[])[0]) as continues,
+      coalesce(u.delay_ms, ($10::float8[])[0]) as delay_ms,
+      coalesce(u.wake_after, ($11::int[])[0]) as wake_after,
+      coalesce(u.seen_inbox_seq, ($12::bigint[])[0]) as seen_inbox_seq, u.ord
+    from unnest(
+      (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
+        (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]),
+        (select $9::bool[]), (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
+    ) with ordinality as u (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
+  ) as f
   join "holdfast".runs r on r.id = f.run_id
   for no key update of r skip locked
 ),
@@ -1518,12 +1528,18 @@ ok as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
+  select ($1::uuid[])[e.ord], coalesce(($4::bigint[])[e.ord], ($4::bigint[])[0]) + e.i,
+    coalesce(($2::bigint[])[e.ord], ($2::bigint[])[0]), coalesce(($3::uuid[])[e.ord], ($3::uuid[])[0]),
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from unnest(
-    (select $13::int[]), (select $14::int[]), (select $15::text[]), (select $16::text[]),
-      (select $17::text[]), (select $18::text[]), (select $19::text[])
-  ) as e(ord, i, kind, name, key, codec, data),
+  from (
+    select u.ord, coalesce(u.i, ($14::int[])[0]) as i, coalesce(u.kind, ($15::text[])[0]) as kind,
+      coalesce(u.name, ($16::text[])[0]) as name, coalesce(u.key, ($17::text[])[0]) as key,
+      coalesce(u.codec, ($18::text[])[0]) as codec, coalesce(u.data, ($19::text[])[0]) as data
+    from unnest(
+      (select $13::int[]), (select $14::int[]), (select $15::text[]), (select $16::text[]),
+        (select $17::text[]), (select $18::text[]), (select $19::text[])
+    ) as u(ord, i, kind, name, key, codec, data)
+  ) as e,
     t
   where ((e.ord in (select ord from ok)) is not false)
 ),
@@ -1561,12 +1577,24 @@ from notified;
 with t as materialized (select clock_timestamp() as now),
 l as materialized (
   select f.*, r.counts, r.pausing, r.misfits, r.owner, r.claim_group
-  from unnest(
-    (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
-      (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
-      (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
-      (select $14::int[]), (select $15::bool[]), (select $16::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
+  from (
+    select u.run_id, coalesce(u.epoch, ($2::bigint[])[0]) as epoch,
+      coalesce(u.token, ($3::uuid[])[0]) as token, coalesce(u.seq, ($4::bigint[])[0]) as seq,
+      coalesce(u.n, ($5::int[])[0]) as n, coalesce(u.to_state, ($6::text[])[0]) as to_state,
+      coalesce(u.ends, ($7::bool[])[0]) as ends, coalesce(u.failed, ($8::bool[])[0]) as failed,
+      coalesce(u.continues, ($9::bool[])[0]) as continues,
+      coalesce(u.delay_ms, ($10::float8[])[0]) as delay_ms,
+      coalesce(u.wake_after, ($11::int[])[0]) as wake_after,
+      coalesce(u.seen_inbox_seq, ($12::bigint[])[0]) as seen_inbox_seq,
+      coalesce(u.build, ($13::text[])[0]) as build, coalesce(u.new_tasks, ($14::int[])[0]) as new_tasks,
+      coalesce(u.asks, ($15::bool[])[0]) as asks, coalesce(u.for_tasks, ($16::bool[])[0]) as for_tasks, u.ord
+    from unnest(
+      (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
+        (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]),
+        (select $9::bool[]), (select $10::float8[]), (select $11::int[]), (select $12::bigint[]),
+        (select $13::text[]), (select $14::int[]), (select $15::bool[]), (select $16::bool[])
+    ) with ordinality as u (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
+  ) as f
   join "holdfast".runs r on r.id = f.run_id
   for no key update of r skip locked
 ),
@@ -1698,12 +1726,18 @@ ok as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
+  select ($1::uuid[])[e.ord], coalesce(($4::bigint[])[e.ord], ($4::bigint[])[0]) + e.i,
+    coalesce(($2::bigint[])[e.ord], ($2::bigint[])[0]), coalesce(($3::uuid[])[e.ord], ($3::uuid[])[0]),
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from unnest(
-    (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
-      (select $21::text[]), (select $22::text[]), (select $23::text[])
-  ) as e(ord, i, kind, name, key, codec, data),
+  from (
+    select u.ord, coalesce(u.i, ($18::int[])[0]) as i, coalesce(u.kind, ($19::text[])[0]) as kind,
+      coalesce(u.name, ($20::text[])[0]) as name, coalesce(u.key, ($21::text[])[0]) as key,
+      coalesce(u.codec, ($22::text[])[0]) as codec, coalesce(u.data, ($23::text[])[0]) as data
+    from unnest(
+      (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
+        (select $21::text[]), (select $22::text[]), (select $23::text[])
+    ) as u(ord, i, kind, name, key, codec, data)
+  ) as e,
     t
   where ((e.ord in (select ord from ok)) is not false)
 ),
@@ -1731,7 +1765,7 @@ notified as (
 ),
 taken as (
   update "holdfast".inbox i
-  set taken_seq = ($4::bigint[])[k.ord] + k.i
+  set taken_seq = coalesce(($4::bigint[])[k.ord], ($4::bigint[])[0]) + k.i
   from unnest(
     (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
       (select $28::uuid[]), (select $29::bool[])
@@ -1741,8 +1775,8 @@ taken as (
 ),
 taken_in as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select k.run_id, k.taken_seq, ($2::bigint[])[k.ord], ($3::uuid[])[k.ord], 'take', k.name, k.key, k.codec,
-    k.data, t.now
+  select k.run_id, k.taken_seq, coalesce(($2::bigint[])[k.ord], ($2::bigint[])[0]),
+    coalesce(($3::uuid[])[k.ord], ($3::uuid[])[0]), 'take', k.name, k.key, k.codec, k.data, t.now
   from taken k, t
 ),
 c as materialized (
@@ -1856,7 +1890,7 @@ waiters as materialized (
   from (
     select run_id
     from unnest((select $1::uuid[])) with ordinality as w (run_id, ord)
-    where ($7::bool[])[w.ord]
+    where coalesce(($7::bool[])[w.ord], ($7::bool[])[0])
   ) as e(run_id)
   cross join lateral (
     select r.parent_id as id
@@ -1877,11 +1911,21 @@ turn as materialized (
 ),
 f as materialized (
   select f.*, r.counts, r.pausing
-  from unnest(
-    (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
-      (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
-      (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
+  from (
+    select u.run_id, coalesce(u.epoch, ($2::bigint[])[0]) as epoch,
+      coalesce(u.token, ($3::uuid[])[0]) as token, coalesce(u.seq, ($4::bigint[])[0]) as seq,
+      coalesce(u.n, ($5::int[])[0]) as n, coalesce(u.to_state, ($6::text[])[0]) as to_state,
+      coalesce(u.ends, ($7::bool[])[0]) as ends, coalesce(u.failed, ($8::bool[])[0]) as failed,
+      coalesce(u.continues, ($9::bool[])[0]) as continues,
+      coalesce(u.delay_ms, ($10::float8[])[0]) as delay_ms,
+      coalesce(u.wake_after, ($11::int[])[0]) as wake_after,
+      coalesce(u.seen_inbox_seq, ($12::bigint[])[0]) as seen_inbox_seq, u.ord
+    from unnest(
+      (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
+        (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]),
+        (select $9::bool[]), (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
+    ) with ordinality as u (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
+  ) as f
   join "holdfast".runs r on r.id = f.run_id
   where (select count(*) from turn) >= 0 and not ((f.run_id in (select id from waiters)) is not false)
   for no key update of r skip locked
@@ -1922,12 +1966,18 @@ ok as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
+  select ($1::uuid[])[e.ord], coalesce(($4::bigint[])[e.ord], ($4::bigint[])[0]) + e.i,
+    coalesce(($2::bigint[])[e.ord], ($2::bigint[])[0]), coalesce(($3::uuid[])[e.ord], ($3::uuid[])[0]),
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from unnest(
-    (select $13::int[]), (select $14::int[]), (select $15::text[]), (select $16::text[]),
-      (select $17::text[]), (select $18::text[]), (select $19::text[])
-  ) as e(ord, i, kind, name, key, codec, data),
+  from (
+    select u.ord, coalesce(u.i, ($14::int[])[0]) as i, coalesce(u.kind, ($15::text[])[0]) as kind,
+      coalesce(u.name, ($16::text[])[0]) as name, coalesce(u.key, ($17::text[])[0]) as key,
+      coalesce(u.codec, ($18::text[])[0]) as codec, coalesce(u.data, ($19::text[])[0]) as data
+    from unnest(
+      (select $13::int[]), (select $14::int[]), (select $15::text[]), (select $16::text[]),
+        (select $17::text[]), (select $18::text[]), (select $19::text[])
+    ) as u(ord, i, kind, name, key, codec, data)
+  ) as e,
     t
   where ((e.ord in (select ord from ok)) is not false)
 ),
@@ -2027,7 +2077,7 @@ waiters as materialized (
   from (
     select run_id
     from unnest((select $1::uuid[])) with ordinality as w (run_id, ord)
-    where ($7::bool[])[w.ord]
+    where coalesce(($7::bool[])[w.ord], ($7::bool[])[0])
   ) as e(run_id)
   cross join lateral (
     select r.parent_id as id
@@ -2048,12 +2098,24 @@ turn as materialized (
 ),
 l as materialized (
   select f.*, r.counts, r.pausing, r.misfits, r.owner, r.claim_group
-  from unnest(
-    (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
-      (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
-      (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
-      (select $14::int[]), (select $15::bool[]), (select $16::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
+  from (
+    select u.run_id, coalesce(u.epoch, ($2::bigint[])[0]) as epoch,
+      coalesce(u.token, ($3::uuid[])[0]) as token, coalesce(u.seq, ($4::bigint[])[0]) as seq,
+      coalesce(u.n, ($5::int[])[0]) as n, coalesce(u.to_state, ($6::text[])[0]) as to_state,
+      coalesce(u.ends, ($7::bool[])[0]) as ends, coalesce(u.failed, ($8::bool[])[0]) as failed,
+      coalesce(u.continues, ($9::bool[])[0]) as continues,
+      coalesce(u.delay_ms, ($10::float8[])[0]) as delay_ms,
+      coalesce(u.wake_after, ($11::int[])[0]) as wake_after,
+      coalesce(u.seen_inbox_seq, ($12::bigint[])[0]) as seen_inbox_seq,
+      coalesce(u.build, ($13::text[])[0]) as build, coalesce(u.new_tasks, ($14::int[])[0]) as new_tasks,
+      coalesce(u.asks, ($15::bool[])[0]) as asks, coalesce(u.for_tasks, ($16::bool[])[0]) as for_tasks, u.ord
+    from unnest(
+      (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
+        (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]),
+        (select $9::bool[]), (select $10::float8[]), (select $11::int[]), (select $12::bigint[]),
+        (select $13::text[]), (select $14::int[]), (select $15::bool[]), (select $16::bool[])
+    ) with ordinality as u (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, asks, for_tasks, ord)
+  ) as f
   join "holdfast".runs r on r.id = f.run_id
   where (select count(*) from turn) >= 0 and not ((f.run_id in (select id from waiters)) is not false)
   for no key update of r skip locked
@@ -2186,12 +2248,18 @@ ok as (
 ),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select ($1::uuid[])[e.ord], ($4::bigint[])[e.ord] + e.i, ($2::bigint[])[e.ord], ($3::uuid[])[e.ord],
+  select ($1::uuid[])[e.ord], coalesce(($4::bigint[])[e.ord], ($4::bigint[])[0]) + e.i,
+    coalesce(($2::bigint[])[e.ord], ($2::bigint[])[0]), coalesce(($3::uuid[])[e.ord], ($3::uuid[])[0]),
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from unnest(
-    (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
-      (select $21::text[]), (select $22::text[]), (select $23::text[])
-  ) as e(ord, i, kind, name, key, codec, data),
+  from (
+    select u.ord, coalesce(u.i, ($18::int[])[0]) as i, coalesce(u.kind, ($19::text[])[0]) as kind,
+      coalesce(u.name, ($20::text[])[0]) as name, coalesce(u.key, ($21::text[])[0]) as key,
+      coalesce(u.codec, ($22::text[])[0]) as codec, coalesce(u.data, ($23::text[])[0]) as data
+    from unnest(
+      (select $17::int[]), (select $18::int[]), (select $19::text[]), (select $20::text[]),
+        (select $21::text[]), (select $22::text[]), (select $23::text[])
+    ) as u(ord, i, kind, name, key, codec, data)
+  ) as e,
     t
   where ((e.ord in (select ord from ok)) is not false)
 ),
@@ -2249,7 +2317,7 @@ up as (
 ),
 taken as (
   update "holdfast".inbox i
-  set taken_seq = ($4::bigint[])[k.ord] + k.i
+  set taken_seq = coalesce(($4::bigint[])[k.ord], ($4::bigint[])[0]) + k.i
   from unnest(
     (select $24::int[]), (select $25::int[]), (select $26::text[]), (select $27::uuid[]),
       (select $28::uuid[]), (select $29::bool[])
@@ -2259,8 +2327,8 @@ taken as (
 ),
 taken_in as (
   insert into "holdfast".journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select k.run_id, k.taken_seq, ($2::bigint[])[k.ord], ($3::uuid[])[k.ord], 'take', k.name, k.key, k.codec,
-    k.data, t.now
+  select k.run_id, k.taken_seq, coalesce(($2::bigint[])[k.ord], ($2::bigint[])[0]),
+    coalesce(($3::uuid[])[k.ord], ($3::uuid[])[0]), 'take', k.name, k.key, k.codec, k.data, t.now
   from taken k, t
 ),
 c as materialized (
@@ -4552,11 +4620,20 @@ from k;
 with t as materialized (select clock_timestamp() as now),
 new as materialized (
   select *
-  from unnest(
-    (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]), (select $5::int[]),
-      (select $6::uuid[]), (select $7::text[]), (select $8::text[]), (select $9::text[]), (select $10::int[]),
-      (select $11::text[]), (select $12::bool[])
-  ) as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery, limited)
+  from (
+    select u.id, coalesce(u.claim_group, ($2::int[])[0]) as claim_group,
+      coalesce(u.priority, ($3::int[])[0]) as priority, coalesce(u.delay_ms, ($4::float8[])[0]) as delay_ms,
+      coalesce(u.crash_limit, ($5::int[])[0]) as crash_limit,
+      coalesce(u.parent_id, ($6::uuid[])[0]) as parent_id, coalesce(u.name, ($7::text[])[0]) as name,
+      coalesce(u.codec, ($8::text[])[0]) as codec, coalesce(u.data, ($9::text[])[0]) as data,
+      coalesce(u.position, ($10::int[])[0]) as position, coalesce(u.recovery, ($11::text[])[0]) as recovery,
+      coalesce(u.limited, ($12::bool[])[0]) as limited
+    from unnest(
+      (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]),
+        (select $5::int[]), (select $6::uuid[]), (select $7::text[]), (select $8::text[]),
+        (select $9::text[]), (select $10::int[]), (select $11::text[]), (select $12::bool[])
+    ) as u(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery, limited)
+  ) as n
 ),
 r as (
   insert into "holdfast".runs (
@@ -4576,8 +4653,12 @@ l as (
   )
   select ($1::uuid[])[l.run], l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case l.stage when 1 then 'waits' else 'later' end,
-    case l.kind when 'serial' then 0 else ($3::int[])[l.run] end,
-    t.now + (($4::float8[])[l.run] + ($10::int[])[l.run] * 0.001) * interval '1 millisecond'
+    case l.kind when 'serial' then 0 else coalesce(($3::int[])[l.run], ($3::int[])[0]) end,
+    t.now + (
+      coalesce(
+        ($4::float8[])[l.run], ($4::float8[])[0]
+      ) + coalesce(($10::int[])[l.run], ($10::int[])[0]) * 0.001
+    ) * interval '1 millisecond'
   from unnest(
     (select $13::int[]), (select $14::int[]), (select $15::text[]), (select $16::text[]),
       (select $17::int[]), (select $18::float8[]), (select $19::text[])
@@ -4587,13 +4668,14 @@ l as (
 ),
 f as (
   insert into "holdfast".deferred_runs (run_id, by, expires_at)
-  select ($1::uuid[])[f.run], f.by, t.now + (($4::float8[])[f.run] + f.expires_ms) * interval '1 millisecond'
+  select ($1::uuid[])[f.run], f.by,
+    t.now + (coalesce(($4::float8[])[f.run], ($4::float8[])[0]) + f.expires_ms) * interval '1 millisecond'
   from unnest((select $20::int[]), (select $21::text[]), (select $22::float8[])) as f (run, by, expires_ms), t
   where ((($1::uuid[])[f.run] in (select id from r)) is not false)
 ),
 a as (
   insert into "holdfast".run_attributes (run_id, name, value, claim_group)
-  select ($1::uuid[])[a.run], a.name, a.value, ($2::int[])[a.run]
+  select ($1::uuid[])[a.run], a.name, a.value, coalesce(($2::int[])[a.run], ($2::int[])[0])
   from unnest((select $23::int[]), (select $24::text[]), (select $25::text[])) as a (run, name, value)
   where ((($1::uuid[])[a.run] in (select id from r)) is not false)
 )
@@ -4608,11 +4690,19 @@ on conflict do nothing;
 with t as materialized (select clock_timestamp() as now),
 new as materialized (
   select *
-  from unnest(
-    (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]), (select $5::int[]),
-      (select $6::uuid[]), (select $7::text[]), (select $8::text[]), (select $9::text[]), (select $10::int[]),
-      (select $11::text[])
-  ) as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery)
+  from (
+    select u.id, coalesce(u.claim_group, ($2::int[])[0]) as claim_group,
+      coalesce(u.priority, ($3::int[])[0]) as priority, coalesce(u.delay_ms, ($4::float8[])[0]) as delay_ms,
+      coalesce(u.crash_limit, ($5::int[])[0]) as crash_limit,
+      coalesce(u.parent_id, ($6::uuid[])[0]) as parent_id, coalesce(u.name, ($7::text[])[0]) as name,
+      coalesce(u.codec, ($8::text[])[0]) as codec, coalesce(u.data, ($9::text[])[0]) as data,
+      coalesce(u.position, ($10::int[])[0]) as position, coalesce(u.recovery, ($11::text[])[0]) as recovery
+    from unnest(
+      (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]),
+        (select $5::int[]), (select $6::uuid[]), (select $7::text[]), (select $8::text[]),
+        (select $9::text[]), (select $10::int[]), (select $11::text[])
+    ) as u(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery)
+  ) as n
 ),
 r as (
   insert into "holdfast".runs (
@@ -4633,11 +4723,19 @@ from new, t;
 with t as materialized (select clock_timestamp() as now),
 new as materialized (
   select *
-  from unnest(
-    (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]), (select $5::int[]),
-      (select $6::uuid[]), (select $7::text[]), (select $8::text[]), (select $9::text[]), (select $10::int[]),
-      (select $11::text[])
-  ) as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery)
+  from (
+    select u.id, coalesce(u.claim_group, ($2::int[])[0]) as claim_group,
+      coalesce(u.priority, ($3::int[])[0]) as priority, coalesce(u.delay_ms, ($4::float8[])[0]) as delay_ms,
+      coalesce(u.crash_limit, ($5::int[])[0]) as crash_limit,
+      coalesce(u.parent_id, ($6::uuid[])[0]) as parent_id, coalesce(u.name, ($7::text[])[0]) as name,
+      coalesce(u.codec, ($8::text[])[0]) as codec, coalesce(u.data, ($9::text[])[0]) as data,
+      coalesce(u.position, ($10::int[])[0]) as position, coalesce(u.recovery, ($11::text[])[0]) as recovery
+    from unnest(
+      (select $1::uuid[]), (select $2::int[]), (select $3::int[]), (select $4::float8[]),
+        (select $5::int[]), (select $6::uuid[]), (select $7::text[]), (select $8::text[]),
+        (select $9::text[]), (select $10::int[]), (select $11::text[])
+    ) as u(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery)
+  ) as n
 ),
 r as (
   insert into "holdfast".runs (
@@ -8390,10 +8488,15 @@ order by w.ord;
 -- Finds out why commits were not accepted.
 with e as materialized (
   select *
-  from unnest(
-    (select $12::int[]), (select $13::int[]), (select $14::text[]), (select $15::text[]),
-      (select $16::text[]), (select $17::text[]), (select $18::text[])
-  ) as e(ord, i, kind, name, key, codec, data)
+  from (
+    select u.ord, coalesce(u.i, ($13::int[])[0]) as i, coalesce(u.kind, ($14::text[])[0]) as kind,
+      coalesce(u.name, ($15::text[])[0]) as name, coalesce(u.key, ($16::text[])[0]) as key,
+      coalesce(u.codec, ($17::text[])[0]) as codec, coalesce(u.data, ($18::text[])[0]) as data
+    from unnest(
+      (select $12::int[]), (select $13::int[]), (select $14::text[]), (select $15::text[]),
+        (select $16::text[]), (select $17::text[]), (select $18::text[])
+    ) as u(ord, i, kind, name, key, codec, data)
+  ) as e
   union all
   select ord, i, 'take', null, key, null, null
   from unnest(

@@ -1,6 +1,7 @@
 // What the planner does with a prepared statement: which tables it reads in whole, and how many rows of each.
 
 import type pg from "pg";
+import { literals } from "../../../src/store/postgres/connection/array-literal.js";
 
 export type PlanMode = "force_custom_plan" | "force_generic_plan";
 
@@ -77,11 +78,5 @@ function readingOf(root: Node): Reading {
 /** As an untyped literal: the prepared statement knows the type. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
-  const text = Array.isArray(value) ? `{${value.map(element).join(",")}}` : String(value);
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function element(value: unknown): string {
-  if (value === null || value === undefined) return "NULL";
-  return `"${String(value).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+  return `'${String(literals([value])[0]).replaceAll("'", "''")}'`;
 }

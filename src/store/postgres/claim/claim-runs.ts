@@ -94,7 +94,7 @@ with held as materialized (
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
   ${isSuspect("m.crashes - 1", "m")} as suspect,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, (select ${ms(now)}) as claimed_at,
-  mail.run_id is not null as has_messages, f.by as deferred_by,
+  mail.run_id is not null as has_messages, (select by from ${s}.deferred_runs f where f.run_id = m.id) as deferred_by,
   case when m.counts then (${givenTo(s, "m")}) end as given,
   case when ${hasShortLog("m")} then (${shortLog(s, "m")}) end as log
 from mine m
@@ -104,7 +104,6 @@ left join lateral (
 left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
 ) mail on true
-left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
 order by m.priority, m.available_at, m.id`;
   },
 );

@@ -44,9 +44,9 @@ const FENCE = {
 } satisfies Columns<FencedCommit>;
 
 export const CLAIMS = rowset<{ readonly commit: Commit }>()(CLAIM);
-export const FENCES = rowset<FencedCommit>()(FENCE);
+export const FENCES = rowset<FencedCommit>({ folds: true })(FENCE);
 /** Of commits of which one needs more than its run's own row and journal. */
-export const FENCES_AND_MORE = rowset<FencedCommit>()({
+export const FENCES_AND_MORE = rowset<FencedCommit>({ folds: true })({
   ...FENCE,
   /** The holder's build, when its code does not fit the journal. */
   build: text(({ commit }) => buildOfMisfit(commit.effects.at(-1)!)),
@@ -72,7 +72,7 @@ interface PlacedEntry {
 export const isQuestion = (effect: Effect) => effect.kind === "append" && effect.entry.kind === "approval.begun";
 
 /** One row per journal entry; the entry of a taken message is written by the statement itself, from the inbox. */
-export const ENTRIES = rowset<PlacedEntry>()({
+export const ENTRIES = rowset<PlacedEntry>({ folds: true })({
   ord: int(({ ord }) => ord),
   i: int(({ i }) => i),
   kind: text(({ entry }) => entry.kind),
@@ -133,12 +133,12 @@ export const TASK_NEEDS = rowset<TaskNeed>()({
 });
 
 /** The parameters of commits that write their runs' own rows and journals only. */
-export function commitColumns(commits: readonly Commit[]): unknown[][] {
+export function commitColumns(commits: readonly Commit[]): unknown[] {
   return [...FENCES.arrays(fencesOf(commits)), ...ENTRIES.arrays(entriesOf(commits))];
 }
 
 /** The parameters of commits that may take messages, start children, continue as a new generation or wait for tasks. */
-export async function commitAndMoreColumns(groups: Groups, commits: readonly Commit[]): Promise<unknown[][]> {
+export async function commitAndMoreColumns(groups: Groups, commits: readonly Commit[]): Promise<unknown[]> {
   const started = effectsOf<EnqueueEffect>(commits, ["enqueue"]);
   const children = await childrenOf(groups, commits, started);
   const continued = effectsOf<ContinueEffect>(commits, ["continue"]);
@@ -158,7 +158,7 @@ export async function commitAndMoreColumns(groups: Groups, commits: readonly Com
 }
 
 /** The parameters of the query that finds why these commits were refused. */
-export function refusedColumns(commits: readonly Commit[]): unknown[][] {
+export function refusedColumns(commits: readonly Commit[]): unknown[] {
   return [
     ...CLAIMS.arrays(commits.map((commit) => ({ commit }))),
     ...NEEDS.arrays(needsOf(commits)),

@@ -138,7 +138,7 @@ async function gather(
   db: Database,
   groups: Groups,
   events: readonly NewDebounced[],
-  send: (values: () => Promise<unknown[][]>) => Promise<readonly Row[]>,
+  send: (values: () => Promise<unknown[]>) => Promise<readonly Row[]>,
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await send(columnsFor(groups, events, (event) => event.ticket.windowMs));
   const gathers = new Map(rows.map((row) => [JSON.stringify([row.env, row.subscription, row.subject]), row.run_id]));

@@ -25,7 +25,7 @@ type LimitedRun = Pick<NewRun, "group" | "limits">;
 
 export const isLimited = (run: Pick<NewRun, "limits">): boolean => (run.limits?.length ?? 0) > 0;
 
-export function limitColumns(runs: readonly LimitedRun[]): unknown[][] {
+export function limitColumns(runs: readonly LimitedRun[]): unknown[] {
   return LIMITS.arrays(
     runs.flatMap(({ group, limits = [] }, r) =>
       limits.map((rule, i) => ({ run: r + 1, stage: i + 1, key: `${group.env}/${rule.key}`, rule })),

@@ -107,11 +107,11 @@ export const EVENT_KEYS = rowset<Of<{ readonly instance: string; readonly key: s
   key: text(({ part }) => part.key),
 });
 
-export async function createColumns(groups: Groups, instances: readonly NewInstance[]): Promise<unknown[][]> {
+export async function createColumns(groups: Groups, instances: readonly NewInstance[]): Promise<unknown[]> {
   return [...CREATED.arrays(await grouped(groups, instances)), ...(await changeColumns(groups, instances))];
 }
 
-export async function appendColumns(groups: Groups, appends: readonly Append[]): Promise<unknown[][]> {
+export async function appendColumns(groups: Groups, appends: readonly Append[]): Promise<unknown[]> {
   return [
     ...APPENDED.arrays(await grouped(groups, appends)),
     ...(await changeColumns(groups, appends)),
@@ -121,14 +121,14 @@ export async function appendColumns(groups: Groups, appends: readonly Append[]):
 }
 
 /** The parameters of the query that finds which parts of these appends do not fit. */
-export function unfitColumns(appends: readonly Append[]): unknown[][] {
+export function unfitColumns(appends: readonly Append[]): unknown[] {
   const keys = ({ key: instance, events }: Append) =>
     events.flatMap(({ key }) => (key === null ? [] : { instance, key }));
   return [...EVENT_KEYS.arrays(partsOf(appends, keys)), ...TIMER_FENCES.arrays(partsOf(appends, ({ fired }) => fired))];
 }
 
 /** The parameters that follow those of the instances themselves. */
-async function changeColumns(groups: Groups, changes: readonly Change[]): Promise<unknown[][]> {
+async function changeColumns(groups: Groups, changes: readonly Change[]): Promise<unknown[]> {
   const effects = partsOf(changes, ({ effects }) => effects);
   const runs = await place(
     groups,
@@ -145,7 +145,7 @@ async function changeColumns(groups: Groups, changes: readonly Change[]): Promis
   ];
 }
 
-export async function sentColumns(groups: Groups, sent: readonly Of<NewTold>[]): Promise<unknown[][]> {
+export async function sentColumns(groups: Groups, sent: readonly Of<NewTold>[]): Promise<unknown[]> {
   const ids = await groups.ids(sent.map(({ part }) => part.group));
   return SENT.arrays(sent.map((one, i) => ({ ...one, group: ids[i]! })));
 }

@@ -27,7 +27,7 @@ export const DEFERRALS = rowset<Deferral>()({
 
 export const isDeferred = (run: Pick<NewRun, "deferred">): boolean => run.deferred !== undefined;
 
-export function deferralColumns(runs: readonly Pick<NewRun, "deferred">[]): unknown[][] {
+export function deferralColumns(runs: readonly Pick<NewRun, "deferred">[]): unknown[] {
   return DEFERRALS.arrays(runs.flatMap(({ deferred }, i) => (deferred ? { run: i + 1, ...deferred } : [])));
 }
 

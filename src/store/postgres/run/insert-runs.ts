@@ -32,8 +32,8 @@ export const RUN = {
   recovery: text(({ run }) => run.recovery ?? null),
 } satisfies Columns<PlacedRun>;
 
-export const RUNS = rowset<PlacedRun>()(RUN);
-export const LIMITED_RUNS = rowset<PlacedRun>()({ ...RUN, ...LIMITED });
+export const RUNS = rowset<PlacedRun>({ folds: true })(RUN);
+export const LIMITED_RUNS = rowset<PlacedRun>({ folds: true })({ ...RUN, ...LIMITED });
 
 /** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. `keyed`: with the hashes of their keys. */
 export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean, keyed = false) => `

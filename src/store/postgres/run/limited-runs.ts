@@ -37,6 +37,6 @@ export const afterLimitParts = (runs: { readonly next: number }) =>
 export const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run) || hasAttributes(run);
 
 /** The parameters of `limitParts`. */
-export function limitColumnsOf(runs: readonly NewRun[]): unknown[][] {
+export function limitColumnsOf(runs: readonly NewRun[]): unknown[] {
   return [...limitColumns(runs), ...deferralColumns(runs), ...attributeColumns(runs)];
 }

@@ -24,7 +24,7 @@ export const ATTRIBUTES = rowset<RunAttribute>()({
 export const hasAttributes = ({ attributes }: Pick<NewRun, "attributes">): boolean =>
   attributes !== undefined && Object.keys(attributes).length > 0;
 
-export function attributeColumns(runs: readonly Pick<NewRun, "attributes">[]): unknown[][] {
+export function attributeColumns(runs: readonly Pick<NewRun, "attributes">[]): unknown[] {
   return ATTRIBUTES.arrays(
     runs.flatMap(({ attributes = {} }, i) =>
       Object.entries(attributes).map(([name, value]) => ({ run: i + 1, name, value })),

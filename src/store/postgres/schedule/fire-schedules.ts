@@ -112,7 +112,7 @@ export async function fire(
   });
 }
 
-export function fireColumns(runs: readonly PlacedRun<KeyedRun>[], fires: readonly Fire[]): unknown[][] {
+export function fireColumns(runs: readonly PlacedRun<KeyedRun>[], fires: readonly Fire[]): unknown[] {
   return [
     ...LIMITED_KEYED_RUNS.arrays(runs),
     ...limitColumnsOf(runs.map(({ run }) => run)),
