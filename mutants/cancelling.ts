@@ -55,7 +55,7 @@ export const cancelling: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/replay.ts",
-        find: "      if (this.#isWoken) continue;\n      // First,",
+        find: "      if (this.#change.isNew) continue;\n      // First,",
         put: "      // First,",
       },
     ],

@@ -241,4 +241,28 @@ export const modes: readonly Mutant[] = [
     ],
     killedBy: [{ file: CONFORMANCE, test: "groups of other stacks are offered" }],
   },
+  {
+    name: "runs of another stack are taken before that is stored",
+    breaks: "what a node stores that it claims from contains what it takes",
+    edits: [
+      {
+        file: "src/engine/claiming/assignments.ts",
+        find: "    this.#now = this.#now.filter((id) => this.#found.includes(id));",
+        put: "    this.#now = this.#found;",
+      },
+    ],
+    killedBy: [{ file: "test/modes/stacks.test.ts", test: "stored before a run of it is taken" }],
+  },
+  {
+    name: "a run of a stack that was given up meanwhile is executed",
+    breaks: "a stack with a node of its own again is left to it",
+    edits: [
+      {
+        file: "src/engine/claiming/assignments.ts",
+        find: "    return !this.#groupIds.includes(groupId) && (this.#others?.isGivenUp(groupId) ?? false);",
+        put: "    return false;",
+      },
+    ],
+    killedBy: [{ file: "test/modes/stacks.test.ts", test: "after its group was given up" }],
+  },
 ];

@@ -3,6 +3,8 @@
 import type { Killer, Mutant } from "./mutant.js";
 
 const SLOTS = "src/engine/claiming/slots.ts";
+const SEAT = "src/engine/claiming/slot-seat.ts";
+const DOZE = "test/engine/doze.test.ts";
 const AHEAD = "src/engine/claiming/claim-ahead.ts";
 const SHUTDOWN: readonly Killer[] = [{ file: "test/engine/shutdown.test.ts" }];
 const KEEPER: readonly Killer[] = [{ file: "test/engine/lease-keeper.test.ts" }];
@@ -50,8 +52,8 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "if (last && settles(last)) this.leaveSlot?.();",
-        put: "this.leaveSlot?.();",
+        find: "if (last && settles(last)) this.seat?.leave();",
+        put: "this.seat?.leave();",
       },
     ],
     killedBy: [{ file: "test/engine/leave-slot.test.ts", test: "keeps its slot" }],
@@ -62,11 +64,89 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/session.ts",
-        find: "    if (last && settles(last)) this.leaveSlot?.();\n",
+        find: "    if (last && settles(last)) this.seat?.leave();\n",
         put: "",
       },
     ],
     killedBy: [{ file: "test/engine/leave-slot.test.ts", test: "the next run begins" }],
+  },
+  {
+    name: "a run that has slept works without a slot",
+    breaks: "no more runs are worked on than there are slots",
+    edits: [
+      {
+        file: SLOTS,
+        find: 'return (this.takeNow(session) ?? (await this.take(session, LONGEST_LINE_MS))) === "slot";',
+        put: "return true;",
+      },
+    ],
+    killedBy: [{ file: DOZE, test: "works with no more others at once" }],
+  },
+  {
+    name: "a slot that is lent is not claimed for",
+    breaks: "all slots are used",
+    edits: [
+      {
+        file: "src/engine/claiming/claim-loop.ts",
+        find: "this.#options.size + this.#options.lent() - this.#active",
+        put: "this.#options.size - this.#active",
+      },
+    ],
+    killedBy: [{ file: DOZE, test: "others begin meanwhile" }],
+  },
+  {
+    name: "a run that has slept waits in line for as long as it takes",
+    breaks: "a run does not wait while another node has a slot for it",
+    edits: [{ file: SLOTS, find: "this.take(session, LONGEST_LINE_MS)", put: "this.take(session)" }],
+    killedBy: [{ file: DOZE, test: "continues on another node" }],
+  },
+  {
+    name: "a run that has slept continues without a slot",
+    breaks: "no more runs are worked on than there are slots",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: 'else if (!(await this.session.seat!.doze(this.#untilChange()))) return { kind: "handBack" };',
+        put: "else await this.session.seat!.doze(this.#untilChange());",
+      },
+    ],
+    killedBy: [{ file: DOZE, test: "cleans up with no more others" }],
+  },
+  {
+    name: "a run of a program that this node no longer takes keeps its claim while it sleeps",
+    breaks: "a node claims only what it can serve",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: " && !this.#isUnwanted(session);\n    session.seat",
+        put: ";\n    session.seat",
+      },
+    ],
+    killedBy: [{ file: DOZE, test: "leaves a node that takes no more work" }],
+  },
+  {
+    name: "any number of runs keep their claims while they sleep",
+    breaks: "sleeping runs take a bounded part of the memory",
+    edits: [{ file: SLOTS, find: " && this.#lent < MOST_LENT * this.#count", put: "" }],
+    killedBy: [{ file: "test/engine/slots.test.ts", test: "up to ten lent for each" }],
+  },
+  {
+    name: "a run that a message may end keeps its claim while it sleeps",
+    breaks: "a message wakes a run that waits for it",
+    edits: [{ file: "src/replay/replay.ts", find: "dozes = this.open.onlySleeps && ", put: "dozes = " }],
+    killedBy: [{ file: DOZE, test: "when a message could end its wait" }],
+  },
+  {
+    name: "a run under a limit keeps its claim while it sleeps",
+    breaks: "a parked run is not counted under its limits",
+    edits: [{ file: SEAT, find: " || limited || suspect", put: " || suspect" }],
+    killedBy: [{ file: DOZE, test: "is parked under a limit" }],
+  },
+  {
+    name: "a run that its holder's death would fail keeps its claim while it sleeps",
+    breaks: "a node that dies fails only what was at work",
+    edits: [{ file: "src/engine/engine.ts", find: "!this.#assignments.failsWhatDied && ", put: "" }],
+    killedBy: [{ file: DOZE, test: "where its recovery fails what died" }],
   },
   {
     name: "runs that end slowly are claimed ahead",

@@ -7,6 +7,7 @@ const SEEDS = { seeds: 150 };
 const DELIVERIES = "src/replay/deliveries.ts";
 const REPLAY = "src/replay/replay.ts";
 const STEP = "src/replay/step-call.ts";
+const OWED_TESTS = "test/workflow/owed-entries.test.ts";
 
 export const replay: readonly Mutant[] = [
   {
@@ -76,8 +77,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "      if (!this.#busy()) {\n",
-        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n',
+        find: "      if (!writes && !this.#busy()) {\n",
+        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!writes && !this.#busy()) {\n',
       },
     ],
     killedBy: [SEEDS],
@@ -215,5 +216,70 @@ export const replay: readonly Mutant[] = [
       },
     ],
     killedBy: [SEEDS],
+  },
+  {
+    name: "the end of a sleep is delivered before it is written while another call is open",
+    breaks: "S9",
+    edits: [{ file: REPLAY, find: "    if (this.open.size !== 1 || !this.open.has(call) || ", put: "    if (" }],
+    killedBy: [{ file: OWED_TESTS, test: "with another call open" }],
+  },
+  {
+    name: "a step begins before the end of the sleep before it is written",
+    breaks: "S9",
+    edits: [{ file: REPLAY, find: "if (this.session.owes && !this.open.onlyWaits) {", put: "if (Number.isNaN(0)) {" }],
+    killedBy: [{ file: OWED_TESTS, test: "begins only when" }],
+  },
+  {
+    name: "an end that was delivered is not written while the function awaits something outside",
+    breaks: "S1",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (this.session.owes) await this.session.pay();\n      else if (writes)",
+        put: "      if (writes)",
+      },
+    ],
+    killedBy: [{ file: OWED_TESTS, test: "awaits outside" }],
+  },
+  {
+    name: "a wait counts from when it was made, not from when it was written",
+    breaks: "S11",
+    edits: [
+      {
+        file: "src/replay/wait-call.ts",
+        find: "      this.owedMs = timeoutMs;\n",
+        put: "      this.owedMs = timeoutMs;\n      const madeAt = replay.session.databaseNow();\n",
+      },
+      {
+        file: "src/replay/wait-call.ts",
+        find: "        this.#begun(replay.session.databaseNow());\n",
+        put: "        this.#begun(madeAt);\n",
+      },
+    ],
+    killedBy: [{ file: OWED_TESTS, test: "counts from when it was written" }],
+  },
+  {
+    name: "a run is not woken for the wait that began with its park",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/replay/open-calls.ts",
+        find: "    for (const { owedMs } of this.#open) shortest = Math.min(shortest, owedMs ?? shortest);\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: OWED_TESTS, test: "writes two commits" }],
+  },
+  {
+    name: "a commit that is repeated leaves out the end of the sleep",
+    breaks: "S1",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: 'this.again("commit", error, () => this.#writer.commit(effects))',
+        put: 'this.again("commit", error, () => this.#writer.commit(wanted))',
+      },
+    ],
+    killedBy: [{ file: OWED_TESTS, test: "that is not sent" }],
   },
 ];

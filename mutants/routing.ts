@@ -43,8 +43,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claiming/claim-loop.ts",
-        find: "return size + (solitary.mayPrefetch",
-        put: "return 2 * size + (solitary.mayPrefetch",
+        find: "return this.#options.size + this.#options.lent()",
+        put: "return 2 * this.#options.size + this.#options.lent()",
       },
     ],
     killedBy: EXECUTORS,
@@ -55,8 +55,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/engine.ts",
-        find: "this.#execute(program, session, slots);",
-        put: "this.#execute(program, session, slots && this.#executors[0]!.slots);",
+        find: "this.#execute(program, session, executor);",
+        put: "this.#execute(program, session, this.#executors[0]!);",
       },
     ],
     killedBy: EXECUTORS,

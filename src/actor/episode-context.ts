@@ -40,7 +40,7 @@ export class BudgetedContext extends WorkflowContext implements EpisodeContext {
 
   spend(usage: Usage): void {
     // A recorded step is not run again, so spending inside it would be forgotten.
-    if (this.#replay.insideStep)
+    if (this.#replay.stepWork.isRunning)
       throw new InvalidInput("spend", "cannot be called inside a step; call it with its result");
     this.#purse.spend(usage);
   }

@@ -8,7 +8,7 @@ import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { EachFailed } from "./error.js";
 import { expectWanted, failure, given, isEngineError, Skip, type TaskStart, valuesOf } from "./run-task.js";

@@ -10,7 +10,7 @@ import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { Replay } from "../replay/replay.js";
 import { type SessionOutcome as Played, settlement } from "../replay/settlement.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
 import { play } from "../workflow/execute.js";

@@ -14,6 +14,7 @@ import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
 import { ClaimLoop, type Wanted } from "./claiming/claim-loop.js";
 import { LeaseKeeper } from "./claiming/lease-keeper.js";
 import type { Served } from "./claiming/routing.js";
+import { SlotSeat } from "./claiming/slot-seat.js";
 import { Slots } from "./claiming/slots.js";
 import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
@@ -130,7 +131,7 @@ export class Engine {
       },
       onRound: async (mode) => {
         if (mode) await this.obey(mode);
-        if (await this.#assignments.refreshOtherStacks()) this.wake();
+        if (await this.#assignments.refreshOtherStacks(() => this.#handBackUnstarted())) this.wake();
       },
       onWork: () => this.wake(),
     });
@@ -139,12 +140,14 @@ export class Engine {
   #executor(name: string, size: number): Executor {
     const { store, settings, world, bus, build, incarnation: owner } = this.#options;
     const slots = new Slots(size);
-    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work({ name, slots }, run, askedAt);
+    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
     const parts = { store: store.runs, settings, world, bus, owner, build, size, groupIds, onClaimed };
     const mayClaimAhead = () => !this.#assignments.failsWhatDied;
-    const loop = new ClaimLoop({ ...parts, mayClaimAhead, solitary: this.#solitary, peers: () => this.#peers });
-    return { name, slots, loop };
+    const lent = () => slots.lent;
+    const loop = new ClaimLoop({ ...parts, mayClaimAhead, solitary: this.#solitary, peers: () => this.#peers, lent });
+    const executor: Executor = { name, slots, loop };
+    return executor;
   }
 
   async start(): Promise<void> {
@@ -223,7 +226,7 @@ export class Engine {
     const { drain: before } = modes.state;
     if (!modes.set(state)) return;
     bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
-    this.#handBackUnstarted((session) => this.#isUnwanted(session));
+    this.#handBackUnstarted();
     this.wake();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
@@ -231,17 +234,15 @@ export class Engine {
   }
 
   /** Hands back what was claimed, has not begun and is not to. */
-  #handBackUnstarted(isUnwanted: (session: Session) => boolean): void {
+  #handBackUnstarted(isUnwanted = (session: Session) => this.#isUnwanted(session)): void {
     for (const session of this.#keeper.held) {
       if (!session.begun && isUnwanted(session)) session.stop(this.#underWay());
     }
   }
 
-  /** It was claimed before the mode changed, or before a suspect was to be executed alone. */
+  /** It was claimed before the mode changed, its stack had a node of its own again, or a suspect was to be executed alone. */
   #isUnwanted({ run }: Session): boolean {
-    const program = this.#assignments.programOf(run.groupId);
-    if (program && this.#options.modes.of(program.name) !== "full") return true;
-    return this.#solitary.handsBackUnstarted && !run.suspect;
+    return this.#assignments.isGivenUp(run.groupId) || (this.#solitary.handsBackUnstarted && !run.suspect);
   }
 
   #underWay(): Promise<unknown> {
@@ -280,10 +281,10 @@ export class Engine {
 
   /** True when nothing is left to claim and no run is being worked on; false when that took longer, or the node stops. */
   untilIdle(timeoutMs: number): Promise<boolean> {
-    const { world } = this.#options;
     const look = () => Promise.all(this.#executors.map(({ loop }) => loop.look()));
-    const isStopping = () => this.#stopping;
-    return untilIdle({ world, timeoutMs, look, isStopping, active: () => this.active });
+    // Runs that sleep do not count.
+    const active = () => this.#executors.reduce((sum, { loop, slots }) => sum + loop.active - slots.lent, 0);
+    return untilIdle({ world: this.#options.world, timeoutMs, look, isStopping: () => this.#stopping, active });
   }
 
   /**
@@ -324,7 +325,7 @@ export class Engine {
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  async #work({ name: executor, slots }: Omit<Executor, "loop">, run: ClaimedRun, askedAt: number): Promise<void> {
+  async #work(executor: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus, build, env } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // It is not renewed: when its lease has expired, it is reclaimed.
@@ -349,10 +350,11 @@ export class Engine {
     this.#keeper.add(session);
     const { runId, epoch, parentId } = run;
     const { name, kind } = program;
-    bus.emit("run.claimed", { runId, program: name, epoch, kind, parentId, executor, attempt: run.failures + 1 });
+    const claimed = { runId, program: name, epoch, kind, parentId, executor: executor.name, attempt: run.failures + 1 };
+    bus.emit("run.claimed", claimed);
     if (run.deferredBy !== null) bus.emit("run.deferred_taken", { runId, program: name, epoch, by: run.deferredBy });
     try {
-      const execute = () => this.#execute(program, session, slots);
+      const execute = () => this.#execute(program, session, executor);
       await (run.suspect ? this.#solitary.execute(session, execute) : execute());
       const error = errorClass(session.failedWith);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", { runId, program: name, epoch });
@@ -376,15 +378,13 @@ export class Engine {
   }
 
   /** One that was claimed ahead and never began is handed back as it is; one that is to stop needs no slot for that. */
-  async #execute(program: Program, session: Session, slots: Slots): Promise<void> {
+  async #execute(program: Program, session: Session, { slots, loop }: Executor): Promise<void> {
     const turn = slots.takeNow(session) ?? (await slots.take(session));
     if (turn === "none") return void (await session.commit([{ kind: "handBack" }]));
     if (turn === "stop") return program.execute(session);
     session.begun = true;
-    session.leaveSlot = () => {
-      session.leaveSlot = null;
-      slots.give();
-    };
+    const mayKeep = () => !this.#assignments.failsWhatDied && !this.#isUnwanted(session);
+    session.seat = new SlotSeat({ slots, session, mayKeep, onLent: () => loop.freed() });
     try {
       const { debounce } = session.run;
       const { around } = this.#options;
@@ -393,7 +393,7 @@ export class Engine {
       await session.settleDebounced(debounce);
       this.wake();
     } finally {
-      session.leaveSlot?.();
+      session.seat.leave();
     }
   }
 }

@@ -5,11 +5,13 @@ import type { Payload } from "../kernel/codec/payload.js";
 import { LazyAbort } from "../kernel/lazy-abort.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
-import { type Effect, entryOf, settles } from "../kernel/run/effect.js";
+import { type AppendEffect, type Effect, entryOf, settles } from "../kernel/run/effect.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { Changes } from "./changes.js";
 import type { Committed, RunWriter } from "./committer.js";
 import { NodeStopping } from "./node-stopping.js";
+import type { Seat } from "./seat.js";
 import { StoreCalls, type StoreCallsOptions } from "./store-calls.js";
 import type { OwnPresence } from "./upkeep/own-presence.js";
 
@@ -29,8 +31,8 @@ export class Session extends StoreCalls {
   readonly build: string;
   /** Its work has begun: it has a slot. */
   begun = false;
-  /** Gives back the slot. Another run begins while this one's outcome is written: node and database work at the same time. */
-  leaveSlot: (() => void) | null = null;
+  /** Left before its outcome is written: another run begins meanwhile, so node and database work at the same time. */
+  seat: Seat | null = null;
   readonly #writer: RunWriter;
   /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
   readonly over = new LazyAbort();
@@ -40,9 +42,12 @@ export class Session extends StoreCalls {
   #lastClaim: Promise<unknown> = Promise.resolve();
   #settledAs: string | null = null;
   #failedWith: Payload | null = null;
-  #wakers: (() => void)[] = [];
-  readonly #onChange: (() => void)[] = [];
+  readonly #changes = new Changes();
+  #writes = 0;
+  readonly #written = new Changes();
   #newsCount = 0;
+  /** Entries that were decided here and are not written yet, in the order of the journal. */
+  #owed: { readonly effect: AppendEffect; readonly onWritten: () => void }[] = [];
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
   readonly #onCommitted: (runId: string) => void;
@@ -92,9 +97,9 @@ export class Session extends StoreCalls {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
 
-  /** How many entries the current generation's log has. */
+  /** How many entries the current generation's log has, those included that are owed. */
   get length(): number {
-    return this.#writer.seq - this.run.baseSeq;
+    return this.#writer.seq + this.#owed.length - this.run.baseSeq;
   }
 
   /** The current generation's log up to the claim. `exact`: with the time of its start, which a fresh claim does not know. */
@@ -122,31 +127,69 @@ export class Session extends StoreCalls {
     await this.held("send", () => this.store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
     this.#newsCount++;
-    this.#wake();
+    this.#changes.happened();
   }
 
   /** The run was called by name: there is news in the inbox, whatever its number was at the last answer. */
   called(): void {
     this.#newsCount++;
-    this.#wake();
+    this.#changes.happened();
+  }
+
+  /**
+   * Writes this entry with the next commit, whatever it is, before its effects. Returns the entry's sequence: true while nothing of this
+   * run is on its way to the store.
+   */
+  owe(effect: AppendEffect, onWritten = () => {}): number {
+    this.#owed.push({ effect, onWritten });
+    return this.#writer.seq + this.#owed.length;
+  }
+
+  get owes(): boolean {
+    return this.#owed.length > 0;
+  }
+
+  /** Writes what is owed. */
+  async pay(): Promise<void> {
+    await this.commit([]);
   }
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
-  async commit(effects: readonly Effect[]): Promise<Committed> {
-    const last = effects.at(-1);
+  async commit(wanted: readonly Effect[]): Promise<Committed> {
+    const last = wanted.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
     this.lost.throwIfAborted();
-    if (last && settles(last)) this.leaveSlot?.();
-    let committed: Committed;
-    try {
-      committed = await this.#writer.commit(effects);
-    } catch (error) {
-      committed = await this.again("commit", error, () => this.#writer.commit(effects));
-    }
+    const owed = this.#owed;
+    if (owed.length > 0) this.#owed = [];
+    const effects = owed.length > 0 ? [...owed.map(({ effect }) => effect), ...wanted] : wanted;
+    if (last && settles(last)) this.seat?.leave();
+    const committed = await this.#write(effects);
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
     if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
+    for (const { onWritten } of owed) onWritten();
     return this.#wrote(committed);
+  }
+
+  async #write(effects: readonly Effect[]): Promise<Committed> {
+    this.#writes++;
+    try {
+      return await this.#writer.commit(effects);
+    } catch (error) {
+      return await this.again("commit", error, () => this.#writer.commit(effects));
+    } finally {
+      if (--this.#writes === 0) this.#written.happened();
+    }
+  }
+
+  /** A commit is on its way. */
+  get isWriting(): boolean {
+    return this.#writes > 0;
+  }
+
+  /** Resolves when no commit is on its way any more. */
+  written(): Promise<void> {
+    return this.#written.next();
   }
 
   /**
@@ -155,6 +198,7 @@ export class Session extends StoreCalls {
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
     const committed = await this.held("transact", async () => {
+      if (this.owes) await this.pay();
       await this.untilConfirmed();
       let release = () => {};
       try {
@@ -197,7 +241,7 @@ export class Session extends StoreCalls {
   heard(inboxSeq: number): void {
     if (inboxSeq === this.#inboxSeq) return;
     this.#inboxSeq = inboxSeq;
-    this.#wake();
+    this.#changes.happened();
   }
 
   /** The claim is held as far as this process knows. */
@@ -221,20 +265,20 @@ export class Session extends StoreCalls {
   renewed(sentAt: number, leaseMs = this.#leaseMs): void {
     this.#renewedAt = sentAt;
     this.#leaseMs = leaseMs;
-    this.#wake();
+    this.#changes.happened();
   }
 
   override lose(): void {
     const reason = new ClaimLost(this.run);
     this.lost.abort(reason);
     this.over.abort(reason);
-    this.#wake();
+    this.#changes.happened();
   }
 
   /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
   expire(reason = new NodeStopping()): void {
     this.over.abort(reason);
-    this.#wake();
+    this.#changes.happened();
   }
 
   /** Another node has the right to this work: it is aborted, and its run handed back when it ends. */
@@ -247,23 +291,16 @@ export class Session extends StoreCalls {
   stop(lastClaim: Promise<unknown>): void {
     this.#stopping = true;
     this.#lastClaim = lastClaim;
-    this.#wake();
+    this.#changes.happened();
   }
 
-  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
-  onChange(wake: () => void): void {
-    this.#onChange.push(wake);
+  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. Returns a function that ends it. */
+  onChange(wake: () => void): () => void {
+    return this.#changes.on(wake);
   }
 
   /** Resolves with the next change. */
   changed(): Promise<void> {
-    return new Promise((resolve) => this.#wakers.push(resolve));
-  }
-
-  #wake(): void {
-    const wakers = this.#wakers;
-    this.#wakers = [];
-    for (const wake of wakers) wake();
-    for (const wake of this.#onChange) wake();
+    return this.#changes.next();
   }
 }

@@ -1,7 +1,7 @@
 // Limits that end a run that would loop for too long: its number of nodes, and its budgets.
 
 import { InvalidInput } from "../kernel/error.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import type { Bounds } from "./plan.js";
 
 /** The run has executed as many nodes as its graph allows. */

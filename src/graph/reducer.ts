@@ -1,7 +1,7 @@
 // How a field of a graph's state takes an update: replaced, appended, merged, or by a function of your own.
 
 import { setOwn } from "../kernel/codec/own-property.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import { frozen } from "./frozen.js";
 
 /**

@@ -2,7 +2,7 @@
 // take all of them: once recorded, the journal could not be folded any more.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import { type Ended, type NodeRecord, updatesOf } from "./fold.js";
 import type { Memory } from "./memory.js";
 import { asStored } from "./node/as-stored.js";

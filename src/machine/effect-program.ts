@@ -5,7 +5,7 @@ import type { Program } from "../engine/program.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { type Signal, signal } from "../replay/signal.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import type { Context } from "../workflow/context.js";
 import { workflow } from "../workflow/workflow.js";
 import { type ActorValue, type AnyMachine, actorKey, type Effect } from "./definition.js";

@@ -2,7 +2,7 @@
 
 import { attemptsLeft, retryDelayMs, retryPolicy, spread } from "../kernel/run/retry.js";
 import { sleep, type World } from "../kernel/world.js";
-import { PermanentError } from "../replay/step-call.js";
+import { PermanentError } from "../replay/step-error.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { RunOfServices, Services } from "./environment.js";
 

@@ -20,6 +20,12 @@ export interface Call {
    * beyond it.
    */
   readonly first?: boolean;
+  /** It only waits, for a time or a signal: nothing is done when it begins. */
+  readonly isWait?: boolean;
+  /** It waits for a time only. */
+  readonly isSleep?: boolean;
+  /** How long it waits from its first entry, while that is not written. */
+  readonly owedMs?: number | null;
   /** Set on a wait for a signal: the next message of that name ends it. */
   readonly signalName?: string;
   /** The call of a child, which is a run of its own. */

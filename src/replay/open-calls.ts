@@ -66,6 +66,28 @@ export class OpenCalls {
     return nearest === Number.POSITIVE_INFINITY ? null : nearest;
   }
 
+  /** Whether all calls that have not begun are waits. */
+  get onlyWaits(): boolean {
+    for (const call of this.#open) if (!call.started && !call.isWait) return false;
+    return true;
+  }
+
+  /**
+   * How long a run parks that is to wake at `wakeAt`, if at all. A wait whose beginning is written with the park counts from the time of
+   * that commit, as the park does: it does not end early.
+   */
+  parkMs(wakeAt: number | null, now: number): number | null {
+    let shortest = wakeAt === null ? Number.POSITIVE_INFINITY : Math.max(wakeAt - now, 0);
+    for (const { owedMs } of this.#open) shortest = Math.min(shortest, owedMs ?? shortest);
+    return shortest === Number.POSITIVE_INFINITY ? null : Math.ceil(shortest);
+  }
+
+  /** Whether only a time ends each of them. */
+  get onlySleeps(): boolean {
+    for (const { isSleep } of this.#open) if (!isSleep) return false;
+    return true;
+  }
+
   get lingers(): boolean {
     for (const call of this.#open) if (call.lingers) return true;
     return false;

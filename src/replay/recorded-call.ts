@@ -2,7 +2,7 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
-import type { Effect } from "../kernel/run/effect.js";
+import type { AppendEffect, Effect } from "../kernel/run/effect.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Call } from "./call.js";
@@ -83,9 +83,8 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
     payload: Payload,
     { ahead = NONE, along = NONE, inTransaction }: Together = {},
   ): Promise<JournalEntry> {
-    const { replay, name, key } = this.options;
-    const { session } = replay;
-    const entry: Effect = { kind: "append", entry: { kind, name, key, payload } };
+    const { session } = this.options.replay;
+    const entry = this.append(kind, payload);
     const isAlone = ahead.length + along.length === 0;
     const effects = isAlone ? [entry] : [...ahead, entry, ...along];
     const both = async (tx: Transaction) => {
@@ -94,6 +93,11 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
     };
     const { seq } = await (inTransaction ? session.transaction(both) : session.commit(effects));
     return this.entry(seq - along.length, kind, payload);
+  }
+
+  protected append(kind: string, payload: Payload): AppendEffect {
+    const { name, key } = this.options;
+    return { kind: "append", entry: { kind, name, key, payload } };
   }
 
   /** As the journal has it. */

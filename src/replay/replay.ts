@@ -11,29 +11,28 @@ import type { Message } from "../store/contract/inbox/inbox.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Call } from "./call.js";
 import { Cancellation } from "./cancellation.js";
+import { Change } from "./change.js";
 import { Children } from "./children.js";
 import { Deliveries, type Delivery } from "./deliveries.js";
+import { HoldingBack } from "./holding-back.js";
 import { LostWaits } from "./lost-waits.js";
 import { OpenCalls } from "./open-calls.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 import type { ReplayLimits } from "./replay-limits.js";
 import { RunOverSignal } from "./run-over.js";
 import type { SessionOutcome } from "./settlement.js";
+import { StepWork } from "./step-work.js";
 import { type Mail, StopGate } from "./stop-gate.js";
 
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
   readonly gate = new StopGate();
-  /**
-   * Null: its ending was delivered. The call itself is not kept: it references its step's data, and a graph may loop for
-   * ever.
-   */
+  /** Null: its ending was delivered. The call itself is not kept: it references its step's data, and a graph may loop for ever. */
   readonly #calls = new Map<CallId, Call | null>();
   readonly open = new OpenCalls();
   readonly #lostWaits = new LostWaits(this);
-  /** Calls that hold back all endings while they are being recorded. */
-  #holdingBack: Set<Call> | null = null;
+  readonly #holdingBack = new HoldingBack();
   /** Messages taken in during this session, by their inbox key. */
   #received: Map<string, JournalEntry> | null = null;
   /** Endings recorded or just written but not yet delivered, in journal order. */
@@ -48,7 +47,7 @@ export class Replay {
   endedLate = false;
   #failure: { error: unknown } | null = null;
   #asked = 0;
-  #inStep = false;
+  readonly stepWork = new StepWork();
   #cancelled: JournalEntry | null = null;
   /** The run is to be released; its row says what happens to it then. */
   #paused = false;
@@ -56,9 +55,9 @@ export class Replay {
   #nextInput: Payload | null = null;
   readonly #historyLimit: number;
   readonly #atWork: boolean;
-  #wake: (() => void) | null = null;
-  /** Something changed since the function was last found idle. */
-  #isWoken = false;
+  readonly #change = new Change();
+  /** Only the park is left to do once the new calls have begun: their first entries are written with it. */
+  parksNext = false;
 
   constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
     const { timeoutMs, historyLimit, since, retried = false, atWork = false, cleanupMs } = limits;
@@ -95,25 +94,11 @@ export class Replay {
     this.#over.onHappened(callback);
   }
 
-  /** True while a step's work runs synchronously, until its first await. */
-  get insideStep(): boolean {
-    return this.#inStep;
-  }
-
-  /** Calls a step's work and marks the calls it makes until its first await. */
-  inStep<Info, Tx, T>(work: (info: Info, tx: Tx) => T, info: Info, tx: Tx): T {
-    this.#inStep = true;
-    try {
-      return work(info, tx);
-    } finally {
-      this.#inStep = false;
-    }
-  }
-
   /** Registers a call; it is made if the journal does not have it. */
   ask(call: Call): void {
     // Once the outer step is recorded, a replay would not make the inner call, and the journal would not fit.
-    if (this.#inStep) throw new InvalidInput(call.title, "cannot be called inside a step; call it before or after it");
+    if (this.stepWork.isRunning)
+      throw new InvalidInput(call.title, "cannot be called inside a step; call it before or after it");
     this.#asked++;
     const cancelled = call.isCleanup ? null : this.cancellation?.raised;
     if (cancelled) {
@@ -124,7 +109,7 @@ export class Replay {
     this.#calls.set(call.id, call);
     this.#lostWaits.asked(call);
     this.open.add(call);
-    if (call.first) this.#holdingBack = new Set(this.#holdingBack).add(call);
+    if (call.first) this.#holdingBack.add(call);
     this.wake();
   }
 
@@ -231,7 +216,7 @@ export class Replay {
       const outcome = await this.#untilIdle();
       if (outcome) return outcome;
       // A compensation was asked for: the journal may have its ending.
-      if (this.#isWoken) continue;
+      if (this.#change.isNew) continue;
       // First, because the store's last answer may have brought a request to stop.
       if (mail.isDue) {
         await mail.take();
@@ -239,21 +224,56 @@ export class Replay {
       }
       if (!this.session.stopping) {
         this.cancellation?.place();
+        // What the function has received is in the journal before anything begins that may follow from it.
+        if (this.session.owes && !this.open.onlyWaits) {
+          await this.session.pay();
+          continue;
+        }
+        this.parksNext = this.#parksNext();
         this.open.start(this.#mayBegin);
         this.open.expire(this.session.databaseNow(), this.#mayBegin);
       }
       // A call that was just started may have ended at once, such as a wait for a message that is here already.
-      if (this.#isWoken) continue;
-      if (!this.#busy()) {
+      if (this.#change.isNew) continue;
+      let dozes = false;
+      // Outside of calls, a graph writes for its function: the run is not released meanwhile.
+      const writes = this.session.isWriting && !this.#busy();
+      if (!writes && !this.#busy()) {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it at once.
         if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
         if (!this.#awaitsOutside() && !this.open.lingers) {
-          this.session.world.parks?.(this.session.run.runId, this.open);
-          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.open.wakeAfter };
+          const wakeInMs = this.open.parkMs(this.#wakeAt(!this.#atWork), this.session.databaseNow());
+          dozes = this.open.onlySleeps && this.session.seat?.mayDoze(wakeInMs) === true;
+          if (!dozes) this.session.world.parks?.(this.session.run.runId, this.open);
+          if (!dozes) return { kind: "waits", wakeInMs, wakeAfter: this.open.wakeAfter };
         }
       }
-      await this.#untilChange();
+      // What is owed does not wait for a step, or for what the function awaits outside.
+      if (this.session.owes) await this.session.pay();
+      else if (writes) await this.session.written();
+      else if (!dozes) await this.#untilChange();
+      else if (!(await this.session.seat!.doze(this.#untilChange()))) return { kind: "handBack" };
     }
+  }
+
+  /** Nothing of this run is at work or on its way, and nothing asks it to stop. */
+  get #isCalm(): boolean {
+    return !this.#busy() && !this.session.isWriting && !this.gate.isClosed;
+  }
+
+  /** Near the limit of its history a run is judged after each entry. */
+  #parksNext(): boolean {
+    if (!this.#isCalm || this.open.lingers || !this.open.onlyWaits) return false;
+    return this.session.length + this.open.size < this.#historyLimit;
+  }
+
+  /**
+   * Whether an ending of this call can only be the next entry of the journal: then the function may receive it before it is written.
+   * A next holder that does not find it decides the same, because nothing began in between.
+   */
+  isAlone(call: Call): boolean {
+    if (this.open.size !== 1 || !this.open.has(call) || this.#undelivered.size > 0 || this.catchingUp) return false;
+    return this.#isCalm && this.session.isConfirmed && !this.session.stopping;
   }
 
   /**
@@ -272,7 +292,7 @@ export class Replay {
       only = null;
       if (next) this.#tell(next);
       else if (this.#asked === before || this.#undelivered.size === 0) {
-        this.#isWoken = false;
+        this.#change.isNew = false;
         return this.#judge();
       }
     }
@@ -286,13 +306,8 @@ export class Replay {
     );
   }
 
-  /** Whether a call must be in the journal before any ending is delivered. */
   #heldBack(): boolean {
-    if (!this.#holdingBack) return false;
-    for (const call of this.#holdingBack) {
-      if (this.open.has(call) && call.running && !this.#undelivered.has(call.id)) return true;
-    }
-    return false;
+    return this.#holdingBack.isOn((call) => this.open.has(call) && !this.#undelivered.has(call.id));
   }
 
   #callOf({ id, entry }: Ending): Call | null | undefined {
@@ -350,29 +365,16 @@ export class Replay {
   async untilQuiet(): Promise<void> {
     // An ending that was on its way at the timeout is written, and never delivered.
     const isAtWork = () => this.open.isBusy(({ id }) => !this.#undelivered.has(id));
-    while (!this.session.over.aborted && (isAtWork() || this.#awaitsOutside()))
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+    while (!this.session.over.aborted && (isAtWork() || this.#awaitsOutside())) await this.#change.next();
   }
 
   #untilChange(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-      const wakeAt = this.#wakeAt();
-      if (wakeAt === null) return;
-      const cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
+    const { world } = this.session;
+    const wakeAt = this.#wakeAt();
+    return this.#change.next(wakeAt === null ? null : { world, ms: Math.max(wakeAt - this.session.databaseNow(), 1) });
   }
 
-  /**
-   * Whether the function awaits something outside the context, such as an import: it makes no call and has not ended.
-   * Parked, it would sleep for ever, so it is waited for; afterwards it may still make the journal's calls.
-   */
+  /** The function awaits something outside the context, such as an import: it makes no call, has not ended, and would be parked for ever. */
   #awaitsOutside(): boolean {
     return this.open.size === 0 && this.#settled === null && this.#nextInput === null;
   }
@@ -392,8 +394,6 @@ export class Replay {
 
   /** A call has changed: look again. */
   wake(): void {
-    this.#isWoken = true;
-    this.#wake?.();
-    this.#wake = null;
+    this.#change.happened();
   }
 }

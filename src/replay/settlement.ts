@@ -13,8 +13,8 @@ import { HistoryTooLong, JournalMismatch, RunTimeout } from "./run-error.js";
 export type SessionOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
-  /** The function waits only for outside events. `wakeAt` is the earliest deadline on the database's clock. */
-  | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
+  /** The function waits only for outside events. `wakeInMs` is the time to the earliest deadline. */
+  | { readonly kind: "waits"; readonly wakeInMs: number | null; readonly wakeAfter: number }
   /** Continue as new with this input; the messages in `reopen` were not delivered. */
   | { readonly kind: "continueAsNew"; readonly input: Payload; readonly reopen: readonly string[] }
   /** The run's own timeout has passed. */
@@ -38,8 +38,8 @@ export function settlement(outcome: SessionOutcome, codecs: Codecs, session: Ses
     case "cancelled":
       return { kind: "fail", as: "cancelled", reason: outcome.entry.payload ?? codecs.encode(null) };
     case "waits": {
-      const wakeInMs = outcome.wakeAt === null ? null : Math.max(Math.ceil(outcome.wakeAt - session.databaseNow()), 0);
-      return { kind: "park", wakeInMs, wakeAfter: outcome.wakeAfter, seenInboxSeq: session.inboxSeq };
+      const { wakeInMs, wakeAfter } = outcome;
+      return { kind: "park", wakeInMs, wakeAfter, seenInboxSeq: session.inboxSeq };
     }
     case "continueAsNew":
       return { kind: "continue", input: outcome.input, reopen: outcome.reopen };

@@ -7,7 +7,6 @@ import { buggify } from "../kernel/buggify.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
-import { HoldfastError } from "../kernel/error.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/run/retry.js";
@@ -18,6 +17,7 @@ import { Attempt } from "./attempt.js";
 import { Interrupted } from "./interrupted.js";
 import { type CallOptions, RecordedCall } from "./recorded-call.js";
 import { RunOver } from "./run-over.js";
+import { PermanentError, StepInterrupted, StepTimeout } from "./step-error.js";
 
 /** What the function of a step gets. */
 export interface StepInfo {
@@ -29,32 +29,6 @@ export interface StepInfo {
   readonly attempt: number;
   /** Aborts when the claim is lost or the node's grace period ends. */
   readonly signal: AbortSignal;
-}
-
-/** Throw it in a step when another attempt is useless. */
-export class PermanentError extends HoldfastError {
-  /** `PERMANENT`, unless the error has a code of its own. */
-  readonly code: string = "PERMANENT";
-}
-
-/** The step had no result within its timeout; its late result is ignored. */
-export class StepTimeout extends HoldfastError {
-  readonly code = "STEP_TIMEOUT";
-
-  constructor(title: string, ms: number) {
-    super(`${title} had no result within ${ms} ms.`);
-  }
-}
-
-/** An at-most-once step was begun and its node died or stopped: its outcome is unknown, and it is not tried again. */
-export class StepInterrupted extends PermanentError {
-  override readonly code = "STEP_INTERRUPTED";
-
-  constructor(title: string) {
-    super(
-      `${title} was begun on a node that died or stopped. It may have taken effect; an at-most-once step is not repeated.`,
-    );
-  }
 }
 
 /** A longer back-off releases the claim; a shorter one is waited out in place. */
@@ -271,7 +245,7 @@ export class StepCall extends RecordedCall<StepCallOptions> {
       replay.gate.expectOpen(this);
       this.#expectAwaited();
       const watched = replay.session.world.perform && ((of: StepInfo) => this.#perform(of, () => work(of, tx)));
-      const working = replay.inStep<StepInfo, Transaction | null, unknown>(watched ?? work, info, tx);
+      const working = replay.stepWork.call<StepInfo, Transaction | null, unknown>(watched ?? work, info, tx);
       const value = await (late ? Promise.race([working, late.over]) : working);
       // Aborted work may return a partial result: the next holder repeats it in full.
       if (!finishOnAbort) this.#expectWanted();

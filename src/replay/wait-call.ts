@@ -10,7 +10,17 @@ export interface WaitCallOptions extends CallOptions {
   readonly resolve: (payload: unknown, messageKey: string | null) => void;
 }
 
+/** A shorter wait ends before a parked run would be woken, so it is recorded at once. */
+const SHORTEST_PARK_MS = 10;
+
 export class WaitCall extends RecordedCall<WaitCallOptions> {
+  readonly isWait = true;
+  owedMs: number | null = null;
+
+  get isSleep(): boolean {
+    return this.options.kind === "sleep";
+  }
+
   get signalName(): string {
     return this.options.kind === "wait" ? this.options.name : "";
   }
@@ -29,18 +39,33 @@ export class WaitCall extends RecordedCall<WaitCallOptions> {
       this.deadline = begun.at + (codecs.decode(begun.payload!) as { ms: number }).ms;
       return;
     }
-    this.whileRunning(this.write(`${kind}.begun`, codecs.encode({ ms: timeoutMs })), ({ at }) => {
-      this.deadline = at + timeoutMs;
-    });
+    const payload = codecs.encode({ ms: timeoutMs });
+    if (replay.parksNext && timeoutMs >= SHORTEST_PARK_MS) {
+      this.owedMs = timeoutMs;
+      replay.session.owe(this.append(`${kind}.begun`, payload), () => {
+        this.#begun(replay.session.databaseNow());
+        replay.wake();
+      });
+    } else this.whileRunning(this.write(`${kind}.begun`, payload), ({ at }) => this.#begun(at));
   }
 
+  #begun(at: number): void {
+    this.owedMs = null;
+    this.deadline = at + this.options.timeoutMs!;
+  }
+
+  /** A sleep has no other ending that could come first. */
   expire(): void {
-    this.running = true;
     const { kind, replay, codecs } = this.options;
-    this.write(kind === "sleep" ? "sleep" : "wait.expired", codecs.encode(undefined)).then(
-      (entry) => this.end(entry),
-      (error) => replay.fail(error),
-    );
+    const payload = codecs.encode(undefined);
+    const writesLater = kind === "sleep" && replay.isAlone(this);
+    this.running = true;
+    if (writesLater) this.end(this.entry(replay.session.owe(this.append(kind, payload)), kind, payload));
+    else
+      this.write(kind === "sleep" ? kind : "wait.expired", payload).then(
+        (entry) => this.end(entry),
+        (error) => replay.fail(error),
+      );
   }
 
   deliver({ kind, key, payload }: JournalEntry): void {

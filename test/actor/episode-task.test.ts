@@ -6,7 +6,7 @@ import { episode } from "../../src/actor/episode-task.js";
 import { expectation } from "../../src/actor/expectation.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const wait = { timeout: 10_000 };

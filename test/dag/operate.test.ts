@@ -6,7 +6,7 @@ import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
 import type { RunState } from "../../src/kernel/run/run-state.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";

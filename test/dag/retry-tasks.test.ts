@@ -6,7 +6,7 @@ import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
 import type { TaskContext } from "../../src/dag/task-context.js";
 import { always, anySucceeded, noneFailed } from "../../src/dag/when.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const failed = { code: "RUN_FAILED" } as const;

@@ -47,6 +47,7 @@ function loopOver({
     size,
     groupIds: () => [1],
     mayClaimAhead: () => true,
+    lent: () => 0,
     peers: () => peers,
     solitary: { isClosed: false, mayPrefetch: true, ask: () => 0, answered: () => {}, left: () => {} },
     onClaimed: () => new Promise<void>((resolve) => ends.push(resolve)),

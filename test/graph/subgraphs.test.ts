@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { append, graph, state } from "../../src/graph/index.js";
 import { createNode } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { quarantinedWith } from "../harness/quarantined.js";
@@ -92,4 +93,41 @@ test("a subgraph that lost the node a run is at is no failure for an edge: quara
     expect(await run.result(limit)).toEqual({ n: i + 1, log: ["first"] });
     await node.stop();
   }
+});
+
+const go = signal<string>("go");
+const rung = () => ({ log: ["rung"] });
+const BELLS = [
+  ["an hour", S.wait(go, { timeout: "1h", apply: rung })],
+  ["ever", S.wait(go, { apply: rung })],
+] as const;
+test.each(BELLS)("a subgraph begins while a node next to it waits for a signal, for %s", async (long, bell) => {
+  const name = `waits-${long.replace(" ", "-")}`;
+  const inner = graph(`${name}-inner`, {
+    state: S,
+    start: "work",
+    nodes: { work: async () => ({ log: ["worked"] }) },
+    edges: { work: "end" },
+  });
+  const outer = graph(name, {
+    state: S,
+    start: "fan",
+    nodes: {
+      fan: S.parallel({ bell, sub: S.subgraph(inner, { input: (s) => s, apply: (_s, out) => ({ log: out.log }) }) }),
+    },
+    edges: { fan: "end" },
+  });
+  // Slow enough for the wait to begin while the subgraph's first entry is written.
+  const commit: typeof store.runs.commit = async (commits) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return store.runs.commit(commits);
+  };
+  const slow = { ...store, runs: { ...store.runs, commit } };
+  const node = await createNode({ store: slow, programs: [outer], ...QUICK });
+  const run = await node.start(outer, begin);
+  const entries = async () => (await store.journal.read(run.id))!.entries.map((entry) => entry.name);
+  await expect.poll(entries, { timeout: 10_000 }).toContain("fan/sub");
+  await run.signal(go, "now");
+  expect((await run.result(limit)).log).toEqual(expect.arrayContaining(["worked", "rung"]));
+  await node.stop();
 });

@@ -4,8 +4,11 @@ import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
 import { createNode } from "../../src/node/create-node.js";
 import type { NodeOptions } from "../../src/node/node-options.js";
+import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { deferred } from "../harness/deferred.js";
+import { mergeOptions } from "../harness/merge-options.js";
 import { onBothStores, QUICK } from "../workflow/node-suite.js";
 
 let n = 0;
@@ -58,7 +61,7 @@ onBothStores((bench) => {
         env,
         stack: "green",
         flow: { mode: "trigger_only" },
-        timing: { housekeeping: "200ms" },
+        timing: { housekeeping: "1s" },
       });
       const left = await red.start(job);
       expect(await (await green.start(job)).result({ timeout: "10s" })).toBe("done");
@@ -130,6 +133,74 @@ onBothStores((bench) => {
       await bench.open({ programs: [blueOnly], env, stack: "blue" });
       expect(await run.result({ timeout: "10s" })).toBe("blue");
     });
+  });
+});
+
+describe("what a node stores that it claims from contains what it takes of other stacks", () => {
+  const job = workflow("job", async () => "done");
+  type Slow = (store: Store, node: "blue" | "green") => Partial<Store>;
+
+  /** A node of stack green that only starts runs, and one of stack blue that takes them, on a store that can be held up. */
+  async function scene(slow: Slow) {
+    const memory = memoryStore();
+    const open = (name: "blue" | "green", options: Partial<NodeOptions>) =>
+      createNode({
+        store: { ...memory, ...slow(memory, name) },
+        programs: [job],
+        stack: name,
+        identity: { id: name },
+        ...mergeOptions(QUICK, options),
+      });
+    // It counts as alive for three of its heartbeats.
+    const green = await open("green", { flow: { mode: "trigger_only" }, timing: { housekeeping: 1_000 } });
+    const blue = await open("blue", { flow: { takeDeferred: "all" } });
+    const takes = async () => (await green.nodes.find("blue")).claims.some(({ stack }) => stack === "green");
+    return { green, blue, takes, stop: () => Promise.all([green.stop(), blue.stop()]) };
+  }
+
+  test("a group is stored before a run of it is taken", async () => {
+    const [asked, stored] = [deferred<void>(), deferred<void>()];
+    const { green, blue, takes, stop } = await scene(({ nodes }, node) => {
+      const claimsFrom: typeof nodes.claimsFrom = async (...call) => {
+        if (node === "blue") asked.resolve();
+        if (node === "blue") await stored.promise;
+        await nodes.claimsFrom(...call);
+      };
+      return { nodes: { ...nodes, claimsFrom } };
+    });
+    const run = await green.start(job);
+    await asked.promise;
+    await blue.runUntilIdle({ timeout: "5s" });
+    expect([await takes(), (await run.status()).state]).toEqual([false, "waiting"]);
+    stored.resolve();
+    expect(await run.result({ timeout: "10s" })).toBe("done");
+    expect(await takes()).toBe(true);
+    await stop();
+  });
+
+  test("what a claim under way is granted after its group was given up is handed back", async () => {
+    const [sent, blueClaims, greenClaims] = [deferred<void>(), deferred<void>(), deferred<void>()];
+    let isHeld = false;
+    const { green, blue, takes, stop } = await scene(({ runs }, node) => {
+      const claim: typeof runs.claim = async (...call) => {
+        if (isHeld && node === "blue") sent.resolve();
+        if (isHeld) await (node === "blue" ? blueClaims : greenClaims).promise;
+        return runs.claim(...call);
+      };
+      return { runs: { ...runs, claim } };
+    });
+    expect(await (await green.start(job)).result({ timeout: "10s" })).toBe("done");
+    isHeld = true;
+    await sent.promise;
+    await green.mode.set("full");
+    await until(async () => !(await takes()));
+    const handedBack = new Promise<{ runId: string }>((resolve) => blue.on("run.handed_back", resolve));
+    const run = await green.start(job);
+    blueClaims.resolve();
+    expect((await handedBack).runId).toBe(run.id);
+    greenClaims.resolve();
+    expect(await run.result({ timeout: "10s" })).toBe("done");
+    await stop();
   });
 });
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { Cancelled } from "../../src/replay/cancellation.js";
 import { signal } from "../../src/replay/signal.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import { type TestNode, testNode } from "../../src/testing/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Node } from "../../src/node/create-node.js";
 import { signal } from "../../src/replay/signal.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
 

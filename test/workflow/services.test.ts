@@ -1,7 +1,7 @@
 // Services created for each run: a function that throws is tried again, as a step would be.
 
 import { expect, test } from "vitest";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import { testNode } from "../../src/testing/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

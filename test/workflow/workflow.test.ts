@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode, type Node } from "../../src/node/create-node.js";
 import { signal } from "../../src/replay/signal.js";
-import { PermanentError } from "../../src/replay/step-call.js";
+import { PermanentError } from "../../src/replay/step-error.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";

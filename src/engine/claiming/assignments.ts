@@ -102,24 +102,40 @@ export class Assignments {
 
   /** The groups of which it takes runs now, in its mode; or those of one executor. */
   claimable(executor?: string): readonly number[] {
+    return this.#full(this.#others?.now, executor);
+  }
+
+  #full(ofOthers: readonly number[] = [], executor?: string): readonly number[] {
     const { modes } = this.#options;
-    const isEngineError = (program: Program) =>
+    const isFull = (program: Program) =>
       modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
-    const own = this.#groupIds.filter((id) => isEngineError(this.#programs.get(id)!));
-    const others = this.#others?.now.filter((id) => isEngineError(this.programOf(id)!)) ?? [];
+    const own = this.#groupIds.filter((id) => isFull(this.#programs.get(id)!));
+    const others = ofOthers.filter((id) => isFull(this.programOf(id)!));
     return others.length > 0 ? [...own, ...others] : own;
+  }
+
+  /** Whether no run of this group is to begin here: by its mode, or because its stack has a node of its own again. */
+  isGivenUp(groupId: number): boolean {
+    const program = this.programOf(groupId);
+    if (program && this.#options.modes.of(program.name) !== "full") return true;
+    return !this.#groupIds.includes(groupId) && (this.#others?.isGivenUp(groupId) ?? false);
   }
 
   /** Stores which groups this node takes runs of, so that every node can read it. */
   tell(): Promise<void> {
     const { store, incarnation } = this.#options;
-    return store.nodes.claimsFrom(incarnation, this.claimable());
+    return store.nodes.claimsFrom(incarnation, this.#full(this.#others?.found));
   }
 
-  /** Checks other stacks; returns whether the set of groups to claim from changed. */
-  async refreshOtherStacks(): Promise<boolean> {
+  /**
+   * Checks other stacks; returns whether the set of groups to claim from changed. At any time, what is stored contains what is claimed
+   * from: a new group is stored before it is used, one that is given up afterwards. `onGivenUp` hands back what has not begun.
+   */
+  async refreshOtherStacks(onGivenUp: () => void): Promise<boolean> {
     if (!this.#others || !(await this.#others.look())) return false;
+    onGivenUp();
     await this.tell();
+    this.#others.stored();
     return true;
   }
 
@@ -161,22 +177,33 @@ class OtherStacks {
   readonly #options: OtherStacksOptions;
   /** All that were ever found: a run may have been claimed just before its group was given up. */
   readonly #known = new Map<number, Program>();
+  #found: readonly number[] = [];
   #now: readonly number[] = [];
+  #isStored = true;
 
   constructor(options: OtherStacksOptions) {
     this.#options = options;
   }
 
-  /** The groups it may claim from now. */
+  /** Those of the last look. */
+  get found(): readonly number[] {
+    return this.#found;
+  }
+
+  /** The groups it may claim from now: found, and stored. */
   get now(): readonly number[] {
     return this.#now;
+  }
+
+  isGivenUp(groupId: number): boolean {
+    return this.#known.has(groupId) && !this.#found.includes(groupId);
   }
 
   programOf(groupId: number): Program | undefined {
     return this.#known.get(groupId);
   }
 
-  /** Looks again; returns whether something changed. Nodes of another stack start and stop. */
+  /** Looks again; returns whether there is something to store. Nodes of another stack start and stop. */
   async look(): Promise<boolean> {
     const { store, env, stack, programs, from } = this.#options;
     const wanted = programs().flatMap((program) => groupsOf(program, env, null).map((group) => ({ group, program })));
@@ -186,9 +213,16 @@ class OtherStacks {
       const match = wanted.find((one) => isOf(one.group, group));
       if (match) this.#known.set(id, match.program);
     }
-    const before = this.#now;
-    this.#now = found.map(({ id }) => id);
-    return this.#now.length !== before.length || this.#now.some((id, i) => id !== before[i]);
+    const before = this.#found;
+    this.#found = found.map(({ id }) => id);
+    if (this.#found.length !== before.length || this.#found.some((id, i) => id !== before[i])) this.#isStored = false;
+    this.#now = this.#now.filter((id) => this.#found.includes(id));
+    return !this.#isStored;
+  }
+
+  stored(): void {
+    this.#now = this.#found;
+    this.#isStored = true;
   }
 }
 

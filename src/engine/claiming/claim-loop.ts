@@ -45,6 +45,8 @@ export interface ClaimLoopOptions extends Pick<NodeParts, "settings" | "world" |
   readonly groupIds: () => readonly number[];
   /** Whether a run may be claimed before there is a slot for it, unless the node's setting says how many. */
   readonly mayClaimAhead: () => boolean;
+  /** Claimed runs that sleep for a moment and have lent their slots. */
+  readonly lent: () => number;
   /** Live nodes that claim from any of its groups, this one included. */
   readonly peers: () => number;
   readonly solitary: Pick<Solitary, "isClosed" | "mayPrefetch" | "ask" | "answered" | "left">;
@@ -187,9 +189,12 @@ export class ClaimLoop {
     );
   }
 
+  get #slots(): number {
+    return this.#options.size + this.#options.lent() - this.#active;
+  }
+
   #room(): number {
-    const { size, solitary } = this.#options;
-    return size + (solitary.mayPrefetch ? this.#ahead.count : 0) - this.#active;
+    return this.#slots + (this.#options.solitary.mayPrefetch ? this.#ahead.count : 0);
   }
 
   /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
@@ -197,8 +202,8 @@ export class ClaimLoop {
     free: number,
     recentMs: number | null,
   ): Promise<{ readonly claimed: number | null; readonly asked: number }> {
-    const { size, peers, solitary, world } = this.#options;
-    const slots = size - this.#active;
+    const { peers, solitary, world } = this.#options;
+    const slots = this.#slots;
     const suspects = slots > 0 ? solitary.ask() : 0;
     const room = suspects > 0 ? Math.min(free, slots) : free;
     const asked =
@@ -274,9 +279,14 @@ export class ClaimLoop {
       this.#active--;
       this.#ahead.ended();
       if (run.suspect) this.#options.solitary.left();
-      if (this.#leftSome) this.#loop.wake();
-      else this.#lookSoon();
+      this.freed();
     }
+  }
+
+  /** A slot became free. */
+  freed(): void {
+    if (this.#leftSome) this.#loop.wake();
+    else this.#lookSoon();
   }
 
   /** Most events that make a run claimable wake this node; this is for those that cannot. */

@@ -7,7 +7,7 @@ import { merge } from "../../graph/reducer.js";
 import { state } from "../../graph/state.js";
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { AnyDefinition } from "../../program/definition.js";
-import { PermanentError } from "../../replay/step-call.js";
+import { PermanentError } from "../../replay/step-error.js";
 import type { Chance } from "../chance.js";
 import type { History } from "../check/history.js";
 import type { ModelRun } from "../check/model.js";

@@ -8,7 +8,7 @@ import type { TaskContext } from "../../dag/task-context.js";
 import { always, noneFailed } from "../../dag/when.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { AnyDefinition } from "../../program/definition.js";
-import { PermanentError } from "../../replay/step-call.js";
+import { PermanentError } from "../../replay/step-error.js";
 import { Chance } from "../chance.js";
 import type { History } from "../check/history.js";
 import type { ModelRun } from "../check/model.js";

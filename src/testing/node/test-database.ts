@@ -1,6 +1,6 @@
 // The SQL of transaction steps in a test: a stub that answers statements, or a real database that commits with the step.
 
-import { PermanentError } from "../../replay/step-call.js";
+import { PermanentError } from "../../replay/step-error.js";
 import type { Transaction } from "../../store/contract/transaction.js";
 import type { Life } from "./life.js";
 import type { SqlOf } from "./life-store.js";

@@ -204,14 +204,23 @@ test("commits, cancels, pauses, resumes and reclaims of the same tasks never dea
 
 /** Runs `request` on a parent whose commit is under way and starts one more task; answers the task's id. */
 async function whileStarting(claim: ClaimedRun, request: () => Promise<unknown>): Promise<string> {
+  const task = newRun({ group: group(`t-${randomUUID()}`) });
+  const tx = await s.pool.connect();
+  const { rows } = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
+  /** Sessions that wait for this transaction, or for one of those. */
   const waiters = async (n: number) =>
     expect
       .poll(() =>
-        s.rows("select from pg_stat_activity where wait_event_type = 'Lock' and query like $1", [`%${s.schema}%`]),
+        s.rows(
+          `with recursive waits(pid) as (
+             select $1::int
+             union
+             select a.pid from pg_stat_activity a join waits w on w.pid = any(pg_blocking_pids(a.pid))
+           ) select from waits where pid <> $1`,
+          [rows[0]!.pid],
+        ),
       )
       .toHaveLength(n);
-  const task = newRun({ group: group(`t-${randomUUID()}`) });
-  const tx = await s.pool.connect();
   try {
     await tx.query("begin");
     // The commit holds its run and waits here: this transaction has inserted a run of the same id.
