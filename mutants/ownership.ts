@@ -113,6 +113,18 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
+    name: "the time at which a missing node counts as gone is not slept on in memory",
+    breaks: "a single node that restarts reclaims its runs within 2.5 s",
+    edits: [
+      {
+        file: "src/store/memory/node/housekeep.ts",
+        find: ", ...departing(tables, round).values()]",
+        put: "]",
+      },
+    ],
+    killedBy: [{ file: "test/simulator/recovery-time.test.ts" }],
+  },
+  {
     name: "every failure of a witness prolongs its wait",
     breaks: "reclaiming under flapping connections",
     edits: [{ file: "src/store/contract/node/presence.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
