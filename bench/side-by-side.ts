@@ -115,25 +115,21 @@ export class SideBySide {
    * The first claim counts: a library that takes a thousand at once would else get those for nothing.
    */
   async drain({ library, schema, hosts }: Place, total: number, options: WorkOptions): Promise<number> {
-    const readyAt = await Promise.all(hosts.map((host) => host.call("work", options)));
-    await untilAll(hosts, () => hosts.reduce((sum, { ended }) => sum + ended, 0) >= total);
-    const endedAt = await this.#untilNonePending(library.pendingSql(schema));
-    const progress = await Promise.all(hosts.map((host) => host.call("progress")));
-    const firstBegins = progress.filter(({ begun }) => begun > 0).map(({ firstBegunAt }) => firstBegunAt);
-    const begunAt = Math.min(...readyAt, ...firstBegins);
-    await Promise.all(hosts.map((host) => host.call("rest")));
-    return (total * 1000) / (endedAt - begunAt);
-  }
-
-  /** When no run was left whose end is not stored. */
-  async #untilNonePending(sql: string): Promise<number> {
-    const giveUpAt = nowMs() + PENDING_MS;
-    // The server's statistics keep a comment inside a statement, not one in front of it.
-    const marked = sql.replace("select", "select /* bench */");
-    while ((await this.pool.query(marked)).rows.length > 0) {
-      if (nowMs() > giveUpAt) throw new Error(`Some runs have not ended ${PENDING_MS / 1000} s after their programs.`);
+    // Opened before the clock; its settings end with it.
+    const looker = await this.pool.connect();
+    try {
+      await looker.query("set /* bench */ enable_seqscan = off");
+      const readyAt = await Promise.all(hosts.map((host) => host.call("work", options)));
+      await untilAll(hosts, () => hosts.reduce((sum, { ended }) => sum + ended, 0) >= total);
+      const endedAt = await untilNonePending(looker, library.pendingSql(schema));
+      const progress = await Promise.all(hosts.map((host) => host.call("progress")));
+      const firstBegins = progress.filter(({ begun }) => begun > 0).map(({ firstBegunAt }) => firstBegunAt);
+      const begunAt = Math.min(...readyAt, ...firstBegins);
+      await Promise.all(hosts.map((host) => host.call("rest")));
+      return (total * 1000) / (endedAt - begunAt);
+    } finally {
+      looker.release(true);
     }
-    return nowMs();
   }
 
   /**
@@ -189,3 +185,14 @@ export class SideBySide {
 }
 
 const firstLine = (error: unknown) => String(error instanceof Error ? error.message : error).split("\n")[0]!;
+
+/** When no run was left whose end is not stored. */
+async function untilNonePending(looker: pg.ClientBase, sql: string): Promise<number> {
+  const giveUpAt = nowMs() + PENDING_MS;
+  // The server's statistics keep a comment inside a statement, not one in front of it.
+  const marked = sql.replaceAll("select 1", "select /* bench */ 1");
+  while ((await looker.query(marked)).rows.length > 0) {
+    if (nowMs() > giveUpAt) throw new Error(`Some runs have not ended ${PENDING_MS / 1000} s after their programs.`);
+  }
+  return nowMs();
+}

@@ -3,6 +3,7 @@
 import { type Context, createClient, createNode, workflow } from "holdfast";
 import { postgres } from "holdfast/postgres";
 import pg from "pg";
+import { pendingSql } from "../pending.js";
 import { type Input, type Library, NAP_MS, type Program, type Reports, STEP_RESULT } from "./library.js";
 
 const program = (name: Program, body: (ctx: Context, input: Input) => Promise<unknown>) => workflow(name, body);
@@ -73,8 +74,7 @@ export const library: Library = {
   startsMany: true,
   settings: "defaults; when draining, flow.prefetch as large as concurrency",
   share: 1,
-  pendingSql: (schema) =>
-    `select 1 from ${schema}.runs where state in ('blocked', 'held', 'waiting', 'running', 'parked', 'paused') limit 1`,
+  pendingSql,
   async open({ url, schema }, reports) {
     const store = postgres(url, { schema });
     await store.migrate();

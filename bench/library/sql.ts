@@ -5,6 +5,7 @@ import { postgres } from "holdfast/postgres";
 import pg from "pg";
 import { uuidv7 } from "../../src/kernel/id.js";
 import { oneStepSql } from "../one-row-commits.js";
+import { pendingSql } from "../pending.js";
 import { type Input, type Library, type Opened, type Program, type Reports, STEP_RESULT } from "./library.js";
 
 /** How many batches are on the way at the same time. */
@@ -132,6 +133,6 @@ export const library: Library = {
   startsMany: true,
   settings: `no engine: ${LANES} batches at a time, of up to ${MOST_IN_BATCH} runs`,
   share: 1,
-  pendingSql: (schema) => `select 1 from ${schema}.runs where state in ('waiting', 'running') limit 1`,
+  pendingSql,
   open: ({ url, schema }, reports) => open(url, schema, reports),
 };

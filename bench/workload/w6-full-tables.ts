@@ -2,6 +2,7 @@
 
 import { postgres } from "holdfast/postgres";
 import { type Ratio, ratioOf } from "../measure.js";
+import { pendingSql } from "../pending.js";
 import { atLeast, figuresOf } from "../report/figure.js";
 import type { Place, SideBySide } from "../side-by-side.js";
 import type { Work } from "./work.js";
@@ -34,9 +35,8 @@ async function drainOf(bench: SideBySide, place: Place): Promise<number> {
   const { schema } = place;
   await place.hosts[0]!.call("fill", { program: "noop", input: null, count });
   await bench.settle(place);
-  const pendingSql = () => `select 1 from ${schema}.runs where state in ('waiting', 'running')
-    and claim_group <> all (array (select id from ${schema}.claim_groups where env = 'elsewhere')) limit 1`;
-  const library = { ...place.library, pendingSql };
+  const own = `claim_group = any (array (select id from ${schema}.claim_groups where env <> '${ELSEWHERE.env}'))`;
+  const library = { ...place.library, pendingSql: () => pendingSql(schema, own) };
   return bench.drain({ ...place, library }, count, { concurrency: 500, purpose: "drain" });
 }
 
