@@ -125,6 +125,12 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "answered slowly" }],
   },
   {
+    name: "a claim that may bring a suspect is followed by the pause of a share",
+    breaks: "node and database work at the same time",
+    edits: [{ file: "src/engine/claiming/claim-loop.ts", find: "isShare: limit < room", put: "isShare: limit < free" }],
+    killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "claims nothing ahead with a suspect" }],
+  },
+  {
     name: "a claim call without an answer still runs what it may have granted",
     breaks: "S3",
     edits: [

@@ -25,6 +25,8 @@ function loopOver({
   nextDue = async (): Promise<number | null> => null,
   peers = 1,
   answerMs = 0,
+  prefetch = null as number | null,
+  suspects = 0 as 0 | 1,
 }) {
   const looks: number[] = [];
   const recents: (number | null)[] = [];
@@ -40,7 +42,7 @@ function loopOver({
   } as unknown as RunStore;
   const loop = new ClaimLoop({
     store,
-    settings: SLOW,
+    settings: { ...SLOW, prefetch },
     world: systemWorld(),
     bus: createBus<EngineEvents>(),
     owner: randomUUID(),
@@ -49,7 +51,7 @@ function loopOver({
     mayClaimAhead: () => true,
     lent: () => 0,
     peers: () => peers,
-    solitary: { isClosed: false, mayPrefetch: true, ask: () => 0, answered: () => {}, left: () => {} },
+    solitary: { isClosed: false, mayPrefetch: true, ask: () => suspects, answered: () => {}, left: () => {} },
     onClaimed: () => new Promise<void>((resolve) => ends.push(resolve)),
   });
   loops.push(loop);
@@ -137,6 +139,13 @@ test("under a backlog a node that was full for a while claims for all its free s
   for (const end of ends.slice(0, 3)) end();
   await new Promise((resolve) => setImmediate(resolve));
   expect(looks).toEqual([5, 2, 2, 2, 9, 3]);
+});
+
+test("a node that claims ahead claims nothing ahead with a suspect, and the rest at once, without a pause for others", async () => {
+  const { looks, ends } = loopOver({ size: 4, prefetch: 3, suspects: 1, answers: [4, 3] });
+  await expect.poll(() => ends.length, { interval: 1 }).toBeGreaterThanOrEqual(4);
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(looks).toEqual([4, 3]);
 });
 
 test("where claims are answered slowly, the pause in which other nodes take their share is longer", async () => {

@@ -31,6 +31,16 @@ const LONGEST_SHARE_PAUSE_MS = 200;
  */
 const LOCKED_MS = 20;
 
+interface Look {
+  /** Null: it failed, or was not made. */
+  readonly claimed: number | null;
+  readonly asked: number;
+  /** It left room for other nodes' claims. */
+  readonly isShare: boolean;
+}
+
+const NO_LOOK: Look = { claimed: null, asked: 0, isShare: false };
+
 /** What a wake is for: runs that have just become due, or any. */
 export type Wanted = "new" | "all";
 
@@ -158,7 +168,7 @@ export class ClaimLoop {
     // A poll looks at everything, too.
     const recentMs = isWoken && !this.#wantsAll ? this.#lookBack.recentMs : null;
     if (free > 0) this.#wantsAll = false;
-    const { claimed, asked } = free > 0 ? await this.#look(free, recentMs) : { claimed: null, asked: 0 };
+    const { claimed, asked, isShare } = free > 0 ? await this.#look(free, recentMs) : NO_LOOK;
     const isFull = claimed !== null && claimed === asked;
     if (claimed !== null) this.#lookBack.looked(this.#lookedAt, recentMs, isFull);
     this.#hadRoom = free > 0;
@@ -172,7 +182,7 @@ export class ClaimLoop {
     }
     this.#stage = isFull ? "looking" : "quiet";
     if (!isFull) return SOON_MS;
-    if (asked < free) {
+    if (isShare) {
       const ms = this.#sharePauseMs();
       return { ms, atLeastMs: ms };
     }
@@ -197,11 +207,8 @@ export class ClaimLoop {
     return this.#slots + (this.#options.solitary.mayPrefetch ? this.#ahead.count : 0);
   }
 
-  /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
-  async #look(
-    free: number,
-    recentMs: number | null,
-  ): Promise<{ readonly claimed: number | null; readonly asked: number }> {
+  /** Takes its share, or all it has room for. While a suspect may be among them, it claims nothing ahead: the next look does. */
+  async #look(free: number, recentMs: number | null): Promise<Look> {
     const { peers, solitary, world } = this.#options;
     const slots = this.#slots;
     const suspects = slots > 0 ? solitary.ask() : 0;
@@ -209,7 +216,7 @@ export class ClaimLoop {
     const asked =
       this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers(), this.#fullLooks));
     const limit = buggify(world, "claim.one") ? 1 : asked;
-    return { claimed: await this.#claim(limit, suspects, recentMs), asked: limit };
+    return { claimed: await this.#claim(limit, suspects, recentMs), asked: limit, isShare: limit < room };
   }
 
   async #untilDue(): Promise<number> {
