@@ -62,7 +62,7 @@ export async function parkedRuns(bench: SideBySide) {
       /** Without the room of row versions that are no longer needed. */
       packedBytesPerRun: Math.round((packed - empty) / count),
       nodeMb: Math.round(after.rssBytes / 1e6),
-      addedMb: Math.round((after.rssBytes - before.rssBytes) / 1e6),
+      addedMb: Number(((after.heldBytes - before.heldBytes) / 1e6).toPrecision(2)),
       idleStatementsPerSecond: perSecond,
     };
   });

@@ -21,6 +21,8 @@ export interface Progress {
 export interface Usage {
   readonly cpuUs: number;
   readonly rssBytes: number;
+  /** What is in use after a collection. How large the process is also depends on when it collected last. */
+  readonly heldBytes: number;
 }
 
 /** Progress is sent at most this often. */
@@ -120,7 +122,8 @@ export const commands = {
   cpuUs: async () => cpuUs(),
   async usage(): Promise<Usage> {
     globalThis.gc?.();
-    return { cpuUs: cpuUs(), rssBytes: process.memoryUsage.rss() };
+    const { rss, heapUsed, external } = process.memoryUsage();
+    return { cpuUs: cpuUs(), rssBytes: rss, heldBytes: heapUsed + external };
   },
 };
 

@@ -75,7 +75,7 @@ async function idle(bench: SideBySide) {
   return bench.contest(libraries, [{ name: "statements of an idle process", unit: "/s", better: "lower" }], measure, 1);
 }
 
-/** How much larger a process is when it has begun and parked 10,000 runs. */
+/** How much more memory a process holds when it has begun and parked 10,000 runs. */
 async function parked(bench: SideBySide) {
   const libraries = await bench.libraries(({ programs }) => programs.includes("parked"));
   const count = bench.size(10_000);
@@ -90,7 +90,7 @@ async function parked(bench: SideBySide) {
       await pass(bench.scale.name === "tiny" ? 100 : 2_000);
       const after = await host!.call("usage");
       await host!.call("rest");
-      return [(after.rssBytes - before.rssBytes) / 1e6];
+      return [(after.heldBytes - before.heldBytes) / 1e6];
     });
   return bench.contest(libraries, [quantity], measure, 1);
 }
