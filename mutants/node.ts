@@ -232,4 +232,16 @@ export const node: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/simulator/checkers.test.ts" }],
   },
+  {
+    name: "a caller that waits for the end of a run polls after each of its steps",
+    breaks: "a wait costs no statement per step",
+    edits: [
+      {
+        file: "src/node/create-node.ts",
+        find: "(isReleased ? watcher.wake(runId) : watcher.moved(runId))",
+        put: "watcher.wake(runId)",
+      },
+    ],
+    killedBy: [{ file: "test/engine/watcher.test.ts", test: "does not poll for each step" }],
+  },
 ];

@@ -282,4 +282,10 @@ export const replay: readonly Mutant[] = [
     ],
     killedBy: [{ file: OWED_TESTS, test: "that is not sent" }],
   },
+  {
+    name: "a run parks while its graph writes the first entry of a subgraph",
+    breaks: "L4",
+    edits: [{ file: REPLAY, find: "this.session.isWriting && !this.#busy()", put: "false" }],
+    killedBy: [{ file: "test/graph/subgraphs.test.ts", test: "begins while a node next to it waits" }],
+  },
 ];

@@ -36,9 +36,14 @@ export class RunWatcher {
     });
   }
 
-  /** This process has written to the run. */
+  /** This process has written to the run, and may have ended it. */
   wake(runId: string): void {
     this.#watcher.wake(runId);
+  }
+
+  /** This process has written to the run, which has not ended: those that wait for its end need no poll for each step. */
+  moved(runId: string): void {
+    this.#watcher.announce(runId);
   }
 
   /** Polls at least once, even with a timeout of zero. Null: there is no such run. */

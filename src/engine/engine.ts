@@ -49,8 +49,8 @@ export interface EngineOptions extends NodeParts, AssignmentOptions {
   readonly timers?: TimerDuty;
   /** The node has drained and is to stop. */
   readonly onExit: () => void;
-  /** This process has written to the run: callers that wait for it look now. */
-  readonly onCommitted: (runId: string) => void;
+  /** This process has written to the run, and may have released it: callers that wait for it look now. */
+  readonly onCommitted: (runId: string, isReleased: boolean) => void;
   /** What its programs look like, for people. */
   readonly facts: () => readonly ProgramFacts[];
   /** It is woken for runs, and wakes others for groups and news. */
@@ -78,8 +78,8 @@ export class Engine {
   readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
   #cleanup: Loop | null = null;
-  readonly #onCommitted = (runId: string): void => {
-    this.#options.onCommitted(runId);
+  readonly #onCommitted = (runId: string, isReleased: boolean): void => {
+    this.#options.onCommitted(runId, isReleased);
     if (this.#presence.wantsBeat) this.#house.wake();
   };
   #statistics: Loop | null = null;

@@ -22,7 +22,7 @@ export interface SessionOptions extends StoreCallsOptions {
   readonly leaseMs: number;
   /** What this node knows of its own presence: other nodes may reclaim its claims while it is missing. */
   readonly presence: Pick<OwnPresence, "doubtBefore">;
-  readonly onCommitted: (runId: string) => void;
+  readonly onCommitted: (runId: string, isReleased: boolean) => void;
   /** The node's build. */
   readonly build?: string;
 }
@@ -50,7 +50,7 @@ export class Session extends StoreCalls {
   #owed: { readonly effect: AppendEffect; readonly onWritten: () => void }[] = [];
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
-  readonly #onCommitted: (runId: string) => void;
+  readonly #onCommitted: (runId: string, isReleased: boolean) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
@@ -225,12 +225,12 @@ export class Session extends StoreCalls {
       return outcome;
     });
     this.#settledAs = settled === "merged" ? "skipped" : settled === "waits" ? "parked" : "gathered";
-    this.#onCommitted(this.run.runId);
+    this.#onCommitted(this.run.runId, this.#settledAs !== null);
   }
 
   #wrote(committed: Committed): Committed {
     if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
-    this.#onCommitted(this.run.runId);
+    this.#onCommitted(this.run.runId, this.#settledAs !== null);
     return committed;
   }
 

@@ -79,10 +79,15 @@ export class Watcher<Seen> {
 
   /** This process has changed it: looks now instead of soon. Does nothing when no caller waits for it. */
   wake(key: string): void {
+    this.announce(key);
     const watched = this.#watched.get(key);
-    if (!watched) return;
-    for (const { onWoken } of [...watched.waiters]) onWoken?.();
-    if (watched.waiters.size > 0) this.#hasten(watched);
+    if (watched) this.#hasten(watched);
+  }
+
+  /** The same without a look: only for waiters with `onWoken`. */
+  announce(key: string): void {
+    const watched = this.#watched.get(key);
+    if (watched) for (const { onWoken } of [...watched.waiters]) onWoken?.();
   }
 
   #hasten(watched: Watched<Seen>): void {

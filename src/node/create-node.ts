@@ -189,7 +189,7 @@ export class Node implements AsyncDisposable {
   #answers(store: Store, world: World): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onCommitted"> {
     const watcher = runWatcher(store, world);
     return {
-      onCommitted: (runId) => watcher.wake(runId),
+      onCommitted: (runId, isReleased) => (isReleased ? watcher.wake(runId) : watcher.moved(runId)),
       onReplaced: () => void this.stop(),
       onRegistered: async () => {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { RunWatcher, runWatcher } from "../../src/client/run-watcher.js";
 import { Watcher } from "../../src/engine/watcher.js";
+import { createNode, workflow } from "../../src/index.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -128,6 +129,14 @@ describe("the watcher", () => {
   });
 });
 
+function counting(store: Store, looks: { count: number }): Store {
+  const glance: Store["runs"]["glance"] = (runIds) => {
+    looks.count++;
+    return store.runs.glance(runIds);
+  };
+  return { ...store, runs: { ...store.runs, glance } };
+}
+
 describe("waiting for runs", () => {
   const open = () => {
     const world = new VirtualWorld();
@@ -172,6 +181,41 @@ describe("waiting for runs", () => {
     await expect(new RunWatcher(away, world).untilEnded(world.id(), 500)).rejects.toThrow("away");
     await expect(new RunWatcher(away, world).untilMoved(world.id(), 0, undefined)).rejects.toThrow("away");
     expect(world.pendingTimers).toBe(0);
+  });
+
+  test("a step that this process has written ends the wait for a step, and is no reason to poll for the end", async () => {
+    const { world, store } = open();
+    const looks = { count: 0 };
+    const watcher = new RunWatcher(counting(store, looks), world);
+    const [run] = newRuns(1);
+    await store.runs.insert([run!]);
+    const end = watcher.untilEnded(run!.id, Number.POSITIVE_INFINITY);
+    await world.advance(0);
+    expect(looks.count).toBe(1);
+    const moved = watcher.untilMoved(run!.id, 0, undefined);
+    watcher.moved(run!.id);
+    expect(await moved).toBe("moved");
+    const [claim] = await claimFrom(store, run!.group);
+    await store.runs.commit([commitOf(claim!, complete)]);
+    const before = looks.count;
+    watcher.moved(run!.id);
+    await world.advance(0);
+    expect(looks.count).toBe(before);
+    watcher.wake(run!.id);
+    await world.advance(0);
+    expect(await end).toMatchObject({ state: "completed" });
+  });
+
+  test("a caller in the node's own process does not poll for each step of the run", async () => {
+    const looks = { count: 0 };
+    const store = counting(memoryStore(), looks);
+    const steps = workflow("steps", async (ctx) => {
+      for (let i = 0; i < 200; i++) await ctx.step(`step${i}`, () => i);
+    });
+    await using node = await createNode({ store, programs: [steps] });
+    await (await node.start(steps)).result();
+    // By the clock alone: 20 polls take twelve seconds.
+    expect(looks.count).toBeLessThan(20);
   });
 
   test("an unknown run, an aborted signal and a run that has ended at the cursor end the wait", async () => {

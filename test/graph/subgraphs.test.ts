@@ -126,7 +126,7 @@ test.each(BELLS)("a subgraph begins while a node next to it waits for a signal, 
   const node = await createNode({ store: slow, programs: [outer], ...QUICK });
   const run = await node.start(outer, begin);
   const entries = async () => (await store.journal.read(run.id))!.entries.map((entry) => entry.name);
-  await expect.poll(entries, { timeout: 10_000 }).toContain("fan/sub");
+  await expect.poll(entries, { timeout: 10_000 }).toContain("fan/sub/work");
   await run.signal(go, "now");
   expect((await run.result(limit)).log).toEqual(expect.arrayContaining(["worked", "rung"]));
   await node.stop();
