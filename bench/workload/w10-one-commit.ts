@@ -1,4 +1,5 @@
 // W10: one step after the other at concurrency 1, against one hand-written commit per step on the same tables.
+// Measured after two runs: the compiler of a process that has just started makes everything slower, the more so the more code there is.
 
 import { atMost } from "../report/figure.js";
 import type { Work } from "./work.js";
@@ -14,8 +15,11 @@ export const oneCommit: Work = {
       bench.inPlace(library, {}, async (place) => {
         const [host] = place.hosts;
         const steps = bench.size(1_000);
-        await host!.call("fill", { program: "steps", input: steps, count: 1 });
-        await bench.drain(place, 1, { concurrency: 1, purpose: "flight" });
+        // Three runs, because OpenWorkflow allows no more steps in one. The last one counts.
+        for (let run = 1; run <= 3; run++) {
+          await host!.call("fill", { program: "steps", input: steps, count: 1 });
+          await bench.drain(place, 1, { concurrency: 1, purpose: "flight" });
+        }
         const { firstBegunAt, lastEndedAt } = await host!.call("progress");
         return [(lastEndedAt - firstBegunAt) / steps];
       }),
