@@ -50,7 +50,13 @@ export const loop: readonly Mutant[] = [
   {
     name: "a result in the same process waits for a poll",
     breaks: "a local result arrives with its commit",
-    edits: [{ file: "src/node/create-node.ts", find: "(runId) => watcher.wake(runId)", put: "() => {}" }],
+    edits: [
+      {
+        file: "src/node/create-node.ts",
+        find: "isReleased ? watcher.wake(runId) : watcher.moved(runId)",
+        put: "isReleased ? undefined : undefined",
+      },
+    ],
     killedBy: [{ file: "test/client/result.test.ts" }],
   },
 ];

@@ -286,6 +286,12 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
   },
   {
+    name: "a claim whose row was locked waits for the next renewal",
+    breaks: "a run of many short steps keeps its claim",
+    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "        busy.push(session);\n", put: "" }],
+    killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "whose row was locked" }],
+  },
+  {
     name: "a claim does not count as a heartbeat",
     breaks: "S5: a node with recent heartbeats keeps its claims",
     edits: [

@@ -151,34 +151,36 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
 });
 
 test("show names the holder of each claim of a run, and when and by which node a claim was reclaimed", async () => {
-  const group = { env: "default", stack: null, queue: "by-hand", program: "by-hand", version: null };
-  const id = (await createClient({ store }).start({ ...unheard, name: "by-hand", queue: "by-hand" })).id;
+  // No process is at work in this env: its housekeeping would reclaim before the test does.
+  const env = "by-hand";
+  const group = { env, stack: null, queue: "by-hand", program: "by-hand", version: null };
+  const id = (await createClient({ store, env }).start({ ...unheard, name: "by-hand", queue: "by-hand" })).id;
   const groupIds = await store.runs.groupIds([group]);
   const claim = async (owner: string, leaseMs: number) => {
     const token = claimToken(crypto.randomUUID(), owner);
     const [claimed] = await store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs });
     return claimed!;
   };
-  const gone = crypto.randomUUID();
-  const who = { identity: "host-9", name: "gone", env: "default", stack: null, build: null };
-  await store.nodes.register({ incarnation: gone, ...who });
+  const [gone, other] = [crypto.randomUUID(), crypto.randomUUID()];
+  const who = { env, stack: null, build: null };
+  await store.nodes.register({ incarnation: gone, identity: "host-9", name: "gone", ...who });
+  await store.nodes.register({ incarnation: other, identity: "host-8", name: "other", ...who });
   const first = await claim(gone, 60_000);
   const step = { kind: "append", entry: { kind: "step", name: "a", key: "1" } } as const;
   await store.runs.commit([{ claim: first, expectedSeq: 1, effects: [step, { kind: "handBack" }] }]);
   await claim(gone, 0);
-  const { incarnation } = node;
-  await store.reclaim({ incarnation, env: "default", watchedMs: 60_000, troubled: false, limit: 10 });
+  await store.reclaim({ incarnation: other, env, watchedMs: 60_000, troubled: false, limit: 10 });
   await claim(gone, 0);
-  await store.runs.reclaimExpired({ env: "default", limit: 10 });
+  await store.runs.reclaimExpired({ env, limit: 10 });
   await store.nodes.stop(gone);
-  const last = await claim(node.incarnation, 60_000);
-  const [human, json] = await Promise.all([also("show", id), also("show", id, "--json")]);
+  const last = await claim(other, 60_000);
+  const [human, json] = await Promise.all([also("show", id, "--env", env), also("show", id, "--env", env, "--json")]);
   const time = "[\\d:.]{12}";
   const lines = [
     `1 +gone +2 entries +${time} to ${time} +handed-back`,
-    `2 +gone +0 entries +reclaimed by live at ${time}`,
+    `2 +gone +0 entries +reclaimed by other at ${time}`,
     `3 +gone +0 entries +reclaimed on request at ${time}`,
-    "4 +live +0 entries +held",
+    "4 +other +0 entries +held",
   ];
   expect(human.stdout).toMatch(new RegExp(`\\nClaims\\n {2}${lines.join(" *\\n {2}")}`));
   expect(human.stdout).toMatch(/\nReclaimed +2 times, last from gone on request at \S+Z *\n/);
@@ -192,14 +194,14 @@ test("show names the holder of each claim of a run, and when and by which node a
       entries: 0,
       from: null,
       ended: "reclaimed",
-      reclaimed: { by: { name: "live" }, outcome: "waiting" },
+      reclaimed: { by: { name: "other" }, outcome: "waiting" },
     },
     { epoch: 3, holder, ended: "reclaimed", reclaimed: { by: null } },
-    { epoch: 4, holder: { name: "live" }, entries: 0, ended: "held", reclaimed: null },
+    { epoch: 4, holder: { name: "other" }, entries: 0, ended: "held", reclaimed: null },
   ]);
   await store.runs.commit([
     { claim: last, expectedSeq: last.seq, effects: [{ kind: "complete", output: last.input }] },
   ]);
-  const ended = await also("show", id, "--json");
-  expect(ended.json.claims[3]).toMatchObject({ holder: { name: "live" }, entries: 1, ended: "completed" });
+  const ended = await also("show", id, "--env", env, "--json");
+  expect(ended.json.claims[3]).toMatchObject({ holder: { name: "other" }, entries: 1, ended: "completed" });
 });

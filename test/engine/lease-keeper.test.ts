@@ -153,28 +153,49 @@ describe("a node that cannot renew for longer than its lease", () => {
   });
 });
 
-test("a claim that is in doubt when it is granted is confirmed at once, not with the next renewal", async () => {
-  const [world, { settings }] = [systemWorld(), resolveSettings({})];
-  const renewals: number[] = [];
-  const store = {
-    renew: async (claims: readonly unknown[]) => {
-      renewals.push(claims.length);
-      return claims.map(() => ({ outcome: "held", inboxSeq: 0 }));
-    },
-  } as unknown as RunStore;
-  const presence = new OwnPresence(world, settings);
-  const keeper = new LeaseKeeper({ store, settings, world, bus: createBus(), presence });
-  const session = {
-    inDoubt: true,
-    claim: {},
-    run: { runId: "r", epoch: 1 },
-    renewed: () => {
-      session.inDoubt = false;
-    },
-    heard: () => {},
-  };
-  keeper.start();
-  keeper.add(session as unknown as Session);
-  await expect.poll(() => renewals, { timeout: 1_000 }).toEqual([1]);
-  await keeper.stop();
+describe("a keeper renews", () => {
+  /** `busy`: how often each run's row is locked when its renewal comes. */
+  function keeperOf(busy: Readonly<Record<string, number>>, inDoubt = false) {
+    const [world, { settings }] = [systemWorld(), resolveSettings({})];
+    const left = new Map(Object.entries(busy));
+    const renewals: string[][] = [];
+    const store = {
+      renew: async (claims: readonly { readonly runId: string }[]) => {
+        renewals.push(claims.map(({ runId }) => runId));
+        return claims.map(({ runId }) => {
+          const more = left.get(runId)!;
+          left.set(runId, more - 1);
+          return more > 0 ? { outcome: "busy" } : { outcome: "held", inboxSeq: 0 };
+        });
+      },
+    } as unknown as RunStore;
+    const presence = new OwnPresence(world, settings);
+    const keeper = new LeaseKeeper({ store, settings, world, bus: createBus(), presence });
+    keeper.start();
+    for (const runId of Object.keys(busy)) {
+      const renewed = () => {
+        session.inDoubt = false;
+      };
+      const session = { inDoubt, run: { runId, epoch: 1 }, renewed, heard() {} };
+      keeper.add(session as unknown as Session);
+    }
+    return { keeper, renewals };
+  }
+
+  test("a claim that is in doubt when it is granted at once, not with the next renewal", async () => {
+    const { keeper, renewals } = keeperOf({ r: 0 }, true);
+    await expect.poll(() => renewals, { timeout: 1_000 }).toEqual([["r"]]);
+    await keeper.stop();
+  });
+
+  test("a claim whose row was locked again at once, and only that, until it is renewed", async () => {
+    const { keeper, renewals } = keeperOf({ free: 0, locked: 4, other: 1 });
+    keeper.wake();
+    const repeats = [["locked", "other"], ["locked"], ["locked"], ["locked"]];
+    // Less than the 5 s between two renewals: several of them would meet a lock, and the lease would expire.
+    await expect.poll(() => renewals, { timeout: 2_000 }).toEqual([["free", "locked", "other"], ...repeats]);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(renewals).toHaveLength(5);
+    await keeper.stop();
+  });
 });

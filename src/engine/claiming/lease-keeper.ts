@@ -15,6 +15,12 @@ const FOR_GOOD_MS = 100 * 365 * 86_400_000;
 /** A failed renewal is repeated within this time: an outage may have ended, and other nodes watch for expired leases. */
 const AGAIN_MS = 500;
 
+/**
+ * A claim whose row was locked is renewed again after this time, and then after twice as long each time, up to `AGAIN_MS`. The run's own
+ * commit holds the lock for a few milliseconds: a run of many short steps would otherwise meet one at renewal after renewal.
+ */
+const BUSY_MS = 20;
+
 export interface LeaseKeeperOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
   readonly presence: OwnPresence;
@@ -27,6 +33,11 @@ export class LeaseKeeper {
   readonly #held = new Set<Session>();
   /** Sessions that were reported to be in doubt. */
   readonly #doubted = new Set<Session>();
+  /** Sessions whose rows were locked when they were last renewed. */
+  #busy: readonly Session[] = [];
+  #busyMs = BUSY_MS;
+  /** Monotonic: when all claims are renewed again. */
+  #allAt = 0;
   /** Alone: sessions that were renewed for good, and claims of ended sessions that were. */
   readonly #forGood = new Set<Session>();
   readonly #dropped = new Set<Claim>();
@@ -87,7 +98,7 @@ export class LeaseKeeper {
     this.#loop.wake();
   }
 
-  async #round({ lateMs }: RoundStart): Promise<number> {
+  async #round({ lateMs, isWoken }: RoundStart): Promise<number> {
     const { renewEveryMs } = this.#options.settings;
     const { world } = this.#options;
     let pauseMs = buggify(world, "renew.early") ? renewEveryMs / 4 : renewEveryMs;
@@ -95,15 +106,27 @@ export class LeaseKeeper {
     try {
       await world.faultPoint("lease-keeper.round");
       if (buggify(world, "renew.skipped")) return pauseMs;
-      await this.endDropped();
-      await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session) || session.inDoubt));
+      const now = world.monotonicNow();
+      if (this.#busy.length > 0 && !isWoken && now < this.#allAt) {
+        this.#busyMs = Math.min(2 * this.#busyMs, AGAIN_MS);
+        pauseMs = this.#allAt - now;
+        this.#busy = await this.#renew(this.#busy.filter((session) => this.#held.has(session)));
+      } else {
+        this.#busyMs = BUSY_MS;
+        this.#allAt = now + pauseMs;
+        await this.endDropped();
+        const due = [...this.#held].filter((session) => !this.#forGood.has(session) || session.inDoubt);
+        this.#busy = await this.#renew(due);
+      }
     } catch (error) {
       this.#options.bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+      this.#busy = [];
       pauseMs = this.#soonMs;
     }
     this.#reportDoubts();
-    // Its row was locked: it may continue as soon as it is confirmed.
-    return this.#doubted.size > 0 ? this.#soonMs : pauseMs;
+    if (this.#busy.length > 0) pauseMs = Math.min(pauseMs, this.#busyMs);
+    // It may continue as soon as it is confirmed.
+    return this.#doubted.size > 0 ? Math.min(pauseMs, this.#soonMs) : pauseMs;
   }
 
   get #soonMs(): number {
@@ -132,8 +155,9 @@ export class LeaseKeeper {
     for (const session of this.#held) if (runIds.has(session.run.runId)) session.called();
   }
 
-  async #renew(sessions: readonly Session[]): Promise<void> {
-    if (sessions.length === 0) return;
+  /** Returns those whose rows were locked. */
+  async #renew(sessions: readonly Session[]): Promise<readonly Session[]> {
+    if (sessions.length === 0) return [];
     const sentAt = this.#options.world.monotonicNow();
     const leaseMs = this.#options.alone ? FOR_GOOD_MS : this.#options.settings.leaseMs;
     const answers = await this.#options.store.renew(
@@ -141,17 +165,21 @@ export class LeaseKeeper {
       leaseMs,
     );
     if (answers.some(({ outcome }) => outcome === "held")) this.#options.presence.confirmed(sentAt);
+    const busy: Session[] = [];
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
         session.renewed(sentAt, leaseMs);
         if (this.#options.alone) this.#forGood.add(session);
         session.heard(answer.inboxSeq);
-      } else if (answer.outcome === "lost" && this.#held.has(session)) {
+      } else if (answer.outcome === "busy") {
+        busy.push(session);
+      } else if (this.#held.has(session)) {
         // The engine reports it when the work has ended.
         this.remove(session);
         session.lose();
       }
     }
+    return busy;
   }
 }
