@@ -150,6 +150,12 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
+    name: "every renewal wakes the runs that sleep",
+    breaks: "a run that sleeps for a moment takes one claim",
+    edits: [{ file: SESSION, find: "if (wasInDoubt) this.#changes.happened();", put: "this.#changes.happened();" }],
+    killedBy: [{ file: "test/engine/doze.test.ts", test: "over renewals" }],
+  },
+  {
     name: "the committer forgets what was busy",
     breaks: "L3",
     edits: [

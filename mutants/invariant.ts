@@ -20,6 +20,7 @@ const BEHIND: Readonly<Record<string, string>> = {
   "no more runs are worked on than there are slots": "S15",
   "all slots are used": "L1",
   "sleeping runs take a bounded part of the memory": "speed",
+  "a run that sleeps for a moment takes one claim": "speed",
   "a message wakes a run that waits for it": "L4",
   "a parked run is not counted under its limits": "S15",
   "a node that dies fails only what was at work": "S22",

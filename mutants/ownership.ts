@@ -288,8 +288,20 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a claim whose row was locked waits for the next renewal",
     breaks: "a run of many short steps keeps its claim",
-    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "        busy.push(session);\n", put: "" }],
+    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "        busy.add(session);\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "whose row was locked" }],
+  },
+  {
+    name: "a locked row keeps other claims in doubt",
+    breaks: "one locked row does not stall the cluster",
+    edits: [
+      {
+        file: "src/engine/claiming/lease-keeper.ts",
+        find: "this.#busy.has(session) || session.inDoubt",
+        put: "this.#busy.has(session)",
+      },
+    ],
+    killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "comes into doubt together" }],
   },
   {
     name: "a claim does not count as a heartbeat",

@@ -263,9 +263,11 @@ export class Session extends StoreCalls {
 
   /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */
   renewed(sentAt: number, leaseMs = this.#leaseMs): void {
+    const wasInDoubt = this.inDoubt;
     this.#renewedAt = sentAt;
     this.#leaseMs = leaseMs;
-    this.#changes.happened();
+    // Otherwise nothing has changed: a run that sleeps would need a slot at every renewal.
+    if (wasInDoubt) this.#changes.happened();
   }
 
   override lose(): void {

@@ -38,6 +38,20 @@ onBothStores((bench) => {
       for (const run of runs) expect((await bench.store.runs.get(run.id))!.epoch).toBe(1);
     });
 
+    test("keeps its claim over renewals, although no slot is free", async () => {
+      const program = nap(1_200);
+      const long = workflow(`long-${++n}`, async (ctx) => ctx.step("long", () => pass(900)));
+      const timing = { lease: 3_000, renewEvery: 100 };
+      const node = await bench.open({ programs: [program, long], ...ONE_SLOT, timing });
+      const settled = watch(node);
+      const run = await node.start(program, undefined);
+      await expect.poll(async () => (await run.status()).state).toBe("running");
+      await node.start(long, undefined);
+      expect(await run.result({ timeout: "20s" })).toBe("rested");
+      expect(settled).toEqual(["completed", "completed"]);
+      expect((await bench.store.runs.get(run.id))!.epoch).toBe(1);
+    });
+
     test("is parked for a longer sleep", async () => {
       const program = nap(3_000);
       const node = await bench.open({ programs: [program], ...ONE_SLOT });

@@ -172,14 +172,16 @@ describe("a keeper renews", () => {
     const presence = new OwnPresence(world, settings);
     const keeper = new LeaseKeeper({ store, settings, world, bus: createBus(), presence });
     keeper.start();
+    const sessions: { inDoubt: boolean }[] = [];
     for (const runId of Object.keys(busy)) {
       const renewed = () => {
         session.inDoubt = false;
       };
       const session = { inDoubt, run: { runId, epoch: 1 }, renewed, heard() {} };
+      sessions.push(session);
       keeper.add(session as unknown as Session);
     }
-    return { keeper, renewals };
+    return { keeper, renewals, sessions };
   }
 
   test("a claim that is in doubt when it is granted at once, not with the next renewal", async () => {
@@ -196,6 +198,15 @@ describe("a keeper renews", () => {
     await expect.poll(() => renewals, { timeout: 2_000 }).toEqual([["free", "locked", "other"], ...repeats]);
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(renewals).toHaveLength(5);
+    await keeper.stop();
+  });
+
+  test("a claim that comes into doubt together with those whose rows are locked", async () => {
+    const { keeper, renewals, sessions } = keeperOf({ free: 0, locked: Number.POSITIVE_INFINITY });
+    keeper.wake();
+    await expect.poll(() => renewals.length, { timeout: 2_000 }).toBeGreaterThan(1);
+    sessions[0]!.inDoubt = true;
+    await expect.poll(() => renewals.slice(1), { timeout: 2_000 }).toContainEqual(["free", "locked"]);
     await keeper.stop();
   });
 });

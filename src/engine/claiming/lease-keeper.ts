@@ -16,10 +16,12 @@ const FOR_GOOD_MS = 100 * 365 * 86_400_000;
 const AGAIN_MS = 500;
 
 /**
- * A claim whose row was locked is renewed again after this time, and then after twice as long each time, up to `AGAIN_MS`. The run's own
- * commit holds the lock for a few milliseconds: a run of many short steps would otherwise meet one at renewal after renewal.
+ * A claim whose row was locked is renewed again after this time, and then after twice as long each time. The run's own commit holds the
+ * lock for a few milliseconds: a run of many short steps would otherwise meet one at renewal after renewal.
  */
 const BUSY_MS = 20;
+/** Short enough to find a row between two of the transactions that lock it. */
+const LONGEST_BUSY_MS = 100;
 
 export interface LeaseKeeperOptions extends Pick<NodeParts, "settings" | "world" | "bus"> {
   readonly store: RunStore;
@@ -34,7 +36,7 @@ export class LeaseKeeper {
   /** Sessions that were reported to be in doubt. */
   readonly #doubted = new Set<Session>();
   /** Sessions whose rows were locked when they were last renewed. */
-  #busy: readonly Session[] = [];
+  #busy: ReadonlySet<Session> = new Set();
   #busyMs = BUSY_MS;
   /** Monotonic: when all claims are renewed again. */
   #allAt = 0;
@@ -107,10 +109,11 @@ export class LeaseKeeper {
       await world.faultPoint("lease-keeper.round");
       if (buggify(world, "renew.skipped")) return pauseMs;
       const now = world.monotonicNow();
-      if (this.#busy.length > 0 && !isWoken && now < this.#allAt) {
-        this.#busyMs = Math.min(2 * this.#busyMs, AGAIN_MS);
+      if (this.#busy.size > 0 && !isWoken && now < this.#allAt) {
+        this.#busyMs = Math.min(2 * this.#busyMs, LONGEST_BUSY_MS);
         pauseMs = this.#allAt - now;
-        this.#busy = await this.#renew(this.#busy.filter((session) => this.#held.has(session)));
+        const due = [...this.#held].filter((session) => this.#busy.has(session) || session.inDoubt);
+        this.#busy = await this.#renew(due);
       } else {
         this.#busyMs = BUSY_MS;
         this.#allAt = now + pauseMs;
@@ -120,11 +123,11 @@ export class LeaseKeeper {
       }
     } catch (error) {
       this.#options.bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
-      this.#busy = [];
+      this.#busy = new Set();
       pauseMs = this.#soonMs;
     }
     this.#reportDoubts();
-    if (this.#busy.length > 0) pauseMs = Math.min(pauseMs, this.#busyMs);
+    if (this.#busy.size > 0) pauseMs = Math.min(pauseMs, this.#busyMs);
     // It may continue as soon as it is confirmed.
     return this.#doubted.size > 0 ? Math.min(pauseMs, this.#soonMs) : pauseMs;
   }
@@ -156,8 +159,9 @@ export class LeaseKeeper {
   }
 
   /** Returns those whose rows were locked. */
-  async #renew(sessions: readonly Session[]): Promise<readonly Session[]> {
-    if (sessions.length === 0) return [];
+  async #renew(sessions: readonly Session[]): Promise<ReadonlySet<Session>> {
+    const busy = new Set<Session>();
+    if (sessions.length === 0) return busy;
     const sentAt = this.#options.world.monotonicNow();
     const leaseMs = this.#options.alone ? FOR_GOOD_MS : this.#options.settings.leaseMs;
     const answers = await this.#options.store.renew(
@@ -165,7 +169,6 @@ export class LeaseKeeper {
       leaseMs,
     );
     if (answers.some(({ outcome }) => outcome === "held")) this.#options.presence.confirmed(sentAt);
-    const busy: Session[] = [];
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
@@ -173,7 +176,7 @@ export class LeaseKeeper {
         if (this.#options.alone) this.#forGood.add(session);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "busy") {
-        busy.push(session);
+        busy.add(session);
       } else if (this.#held.has(session)) {
         // The engine reports it when the work has ended.
         this.remove(session);
