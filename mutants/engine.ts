@@ -152,8 +152,23 @@ export const engine: readonly Mutant[] = [
   {
     name: "every renewal wakes the runs that sleep",
     breaks: "a run that sleeps for a moment takes one claim",
-    edits: [{ file: SESSION, find: "if (wasInDoubt) this.#changes.happened();", put: "this.#changes.happened();" }],
+    edits: [
+      { file: SESSION, find: "if (this.#unsure > 0) this.#changes.happened();", put: "this.#changes.happened();" },
+    ],
     killedBy: [{ file: "test/engine/doze.test.ts", test: "over renewals" }],
+  },
+  {
+    name: "a renewal wakes only who is still in doubt",
+    breaks: "L3",
+    edits: [
+      {
+        file: SESSION,
+        find: "    this.#renewedAt = sentAt;\n    this.#leaseMs = leaseMs;\n",
+        put: "    const unsure = this.inDoubt;\n    this.#renewedAt = sentAt;\n    this.#leaseMs = leaseMs;\n",
+      },
+      { file: SESSION, find: "if (this.#unsure > 0) this.#changes", put: "if (unsure) this.#changes" },
+    ],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "ends before the renewal" }],
   },
   {
     name: "the committer forgets what was busy",

@@ -53,6 +53,8 @@ export class Session extends StoreCalls {
   readonly #onCommitted: (runId: string, isReleased: boolean) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
+  /** How many wait until the claim is confirmed. */
+  #unsure = 0;
 
   constructor(options: SessionOptions) {
     const { run, writer, world, askedAt, leaseMs, presence, onCommitted, build = "unknown" } = options;
@@ -251,7 +253,9 @@ export class Session extends StoreCalls {
 
   /** Resolves at once while the claim is held as far as this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async untilConfirmed(): Promise<void> {
+    this.#unsure++;
     while (!this.over.aborted && this.inDoubt) await this.changed();
+    this.#unsure--;
     this.over.throwIfAborted();
   }
 
@@ -263,11 +267,11 @@ export class Session extends StoreCalls {
 
   /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */
   renewed(sentAt: number, leaseMs = this.#leaseMs): void {
-    const wasInDoubt = this.inDoubt;
     this.#renewedAt = sentAt;
     this.#leaseMs = leaseMs;
-    // Otherwise nothing has changed: a run that sleeps would need a slot at every renewal.
-    if (wasInDoubt) this.#changes.happened();
+    // For others nothing has changed: a run that sleeps would need a slot at every renewal. The doubt may have ended before, with a
+    // heartbeat of the node.
+    if (this.#unsure > 0) this.#changes.happened();
   }
 
   override lose(): void {

@@ -15,8 +15,6 @@ import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 const LEASE_MS = 1_000;
 
-const NEVER_MISSED = { doubtBefore: Number.NEGATIVE_INFINITY };
-
 /** A store whose first transaction is lost, after `lostAfterMs`. */
 function scene(lostAfterMs: number) {
   const world = new VirtualWorld();
@@ -34,11 +32,12 @@ function scene(lostAfterMs: number) {
   const inbox = { send: async () => [{ outcome: "accepted" }] };
   const store = { runs, inbox, journal: { read: async () => null } } as unknown as Store;
   const writer = new Committer(store.runs, world).open(run, 1);
+  const presence = { doubtBefore: Number.NEGATIVE_INFINITY };
   const rest = {
     bus: createBus<EngineEvents>(),
     askedAt: 0,
     leaseMs: LEASE_MS,
-    presence: NEVER_MISSED,
+    presence,
     onCommitted: () => {},
   };
   const session = new Session({ run, writer, store, world, ...rest });
@@ -48,7 +47,7 @@ function scene(lostAfterMs: number) {
       attempts.push(world.monotonicNow());
       return [{ kind: "append", entry: { kind: "transaction", name: "book", key: "1" } }];
     });
-  return { world, session, attempts, transact };
+  return { world, session, presence, attempts, transact };
 }
 
 test("a transaction is repeated when its connection broke", async () => {
@@ -67,6 +66,19 @@ test("a transaction is not repeated while the lease is in doubt", async () => {
   session.renewed(world.monotonicNow());
   await world.advance(10);
   expect(attempts).toEqual([0, 5_000]);
+  expect(await done).toMatchObject({ seq: 2 });
+});
+
+test("a transaction that waits for a renewal continues with the next, also when the doubt ends before the renewal", async () => {
+  const { world, session, presence, attempts, transact } = scene(100);
+  presence.doubtBefore = Number.POSITIVE_INFINITY;
+  const done = transact();
+  await world.advance(200);
+  // A heartbeat of the node was answered.
+  presence.doubtBefore = Number.NEGATIVE_INFINITY;
+  session.renewed(world.monotonicNow());
+  await world.advance(500);
+  expect(attempts).toEqual([200, 500]);
   expect(await done).toMatchObject({ seq: 2 });
 });
 
