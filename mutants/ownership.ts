@@ -304,6 +304,22 @@ export const ownership: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "comes into doubt together" }],
   },
   {
+    name: "a dropped claim of a node that is alone keeps its lease when its row was locked",
+    breaks: "L3",
+    edits: [
+      { file: "src/engine/claiming/lease-keeper.ts", find: 'if (answers[i]!.outcome !== "busy") this', put: "this" },
+    ],
+    killedBy: [{ file: "test/engine/keeper-alone.test.ts", test: "its row was locked" }],
+  },
+  {
+    name: "a claim that is dropped while it is renewed for good keeps its lease",
+    breaks: "L3",
+    edits: [
+      { file: "src/engine/claiming/lease-keeper.ts", find: "    else this.#dropped.add(session.run);\n", put: "" },
+    ],
+    killedBy: [{ file: "test/engine/keeper-alone.test.ts", test: "while it is renewed" }],
+  },
+  {
     name: "a claim does not count as a heartbeat",
     breaks: "S5: a node with recent heartbeats keeps its claims",
     edits: [

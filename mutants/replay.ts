@@ -127,8 +127,8 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/attempt.ts",
-        find: "`${runId}:${baseSeq}:${kind}",
-        put: "`${runId}:${baseSeq + replay.session.run.epoch}:${kind}",
+        find: "`${runId}:${baseSeq}:${call.kind}",
+        put: "`${runId}:${baseSeq + epoch}:${call.kind}",
       },
     ],
     killedBy: [SEEDS],
@@ -139,11 +139,28 @@ export const replay: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/attempt.ts",
-        find: ":${key}`;",
-        put: ":${key}.${this.attempt}`;",
+        find: ":${call.key}`;",
+        put: ":${call.key}.${this.attempt}`;",
       },
     ],
     killedBy: [SEEDS],
+  },
+  {
+    name: "the idempotency key is left out of a copy of what a step gets",
+    breaks: "S7",
+    edits: [
+      {
+        file: "src/replay/attempt.ts",
+        find: "this.idempotencyKey = `${runId}:${baseSeq}:${call.kind}:${escaped(call.name)}:${call.key}`;",
+        put: "Object.defineProperty(this, 'idempotencyKey', { value: `${runId}:${baseSeq}:${call.kind}:${escaped(call.name)}:${call.key}` });",
+      },
+      {
+        file: "src/replay/attempt.ts",
+        find: "readonly idempotencyKey: string;",
+        put: "declare readonly idempotencyKey: string;",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/step-call.test.ts", test: "passes its idempotency key" }],
   },
   {
     name: "a run parks without comparing the inbox number it has seen",

@@ -1,4 +1,4 @@
-// One attempt of a step, as its function sees it. What most steps never ask for is created on first use: the signal, the keys.
+// One attempt of a step, as its function sees it. What most steps never ask for is created on first use: the signal.
 
 import type { Replay } from "./replay.js";
 
@@ -13,25 +13,21 @@ export interface AttemptedCall {
 /** A `StepInfo`. */
 export class Attempt {
   readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly fence: bigint;
   readonly #call: AttemptedCall;
   #limit: AbortController | null = null;
   #signal: AbortSignal | null = null;
   #reason: unknown = null;
 
+  /** Keys are fields and no getters: a function may pass `{ ...info }` on, which leaves getters out. */
   constructor(call: AttemptedCall, attempt: number) {
+    const { runId, baseSeq, epoch } = call.replay.session.run;
     this.#call = call;
     this.attempt = attempt;
-  }
-
-  /** The base sequence changes when the journal starts over; a run retried from `last` keeps its keys. */
-  get idempotencyKey(): string {
-    const { replay, kind, name, key } = this.#call;
-    const { runId, baseSeq } = replay.session.run;
-    return `${runId}:${baseSeq}:${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`;
-  }
-
-  get fence(): bigint {
-    return BigInt(this.#call.replay.session.run.epoch);
+    // The base sequence changes when the journal starts over; a run retried from `last` keeps its keys.
+    this.idempotencyKey = `${runId}:${baseSeq}:${call.kind}:${escaped(call.name)}:${call.key}`;
+    this.fence = BigInt(epoch);
   }
 
   get signal(): AbortSignal {
@@ -49,3 +45,5 @@ export class Attempt {
     this.#limit?.abort(reason);
   }
 }
+
+const escaped = (name: string) => (/[%:]/.test(name) ? name.replaceAll("%", "%25").replaceAll(":", "%3A") : name);

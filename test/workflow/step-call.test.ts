@@ -1,15 +1,18 @@
-// A single step: when it may not be started any more.
+// A single step: when it may not be started any more, and what its function gets.
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import { codecs } from "../../src/kernel/codec/codecs.js";
 import { LazyAbort } from "../../src/kernel/lazy-abort.js";
 import { retryPolicy } from "../../src/kernel/run/retry.js";
+import { createNode } from "../../src/node/create-node.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
 import { StepCall } from "../../src/replay/step-call.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
+import { workflow } from "../../src/workflow/workflow.js";
 
 test("a step that waits for its lease is not started once its run has ended", async () => {
   let renewed = () => {};
@@ -47,4 +50,17 @@ test("a step that waits for its lease is not started once its run has ended", as
   renewed();
   await (session.world as VirtualWorld).settle();
   expect(starts).toBe(0);
+});
+
+test("a step passes its idempotency key and its fence on with the rest of what it gets", async () => {
+  const work = workflow("work", async (ctx) =>
+    ctx.step("one", (info) => {
+      const { idempotencyKey, fence } = { ...info };
+      return `${idempotencyKey} ${fence}`;
+    }),
+  );
+  const node = await createNode({ store: memoryStore(), programs: [work] });
+  const run = await node.start(work);
+  expect(await run.result({ timeout: "5s" })).toBe(`${run.id}:0:step:one:1 1`);
+  await node.stop();
 });

@@ -79,12 +79,18 @@ export class LeaseKeeper {
     this.remove(session);
   }
 
+  /** Its work may have ended while it was renewed. */
+  #renewedForGood(session: Session): void {
+    if (this.#held.has(session)) this.#forGood.add(session);
+    else this.#dropped.add(session.run);
+  }
+
   /** Limits dropped claims to the length of a lease. Rejects when the store is unavailable: they are tried again. */
   async endDropped(): Promise<void> {
     const claims = [...this.#dropped];
     if (claims.length === 0) return;
-    await this.#options.store.renew(claims, this.#options.settings.leaseMs);
-    for (const claim of claims) this.#dropped.delete(claim);
+    const answers = await this.#options.store.renew(claims, this.#options.settings.leaseMs);
+    for (const [i, claim] of claims.entries()) if (answers[i]!.outcome !== "busy") this.#dropped.delete(claim);
   }
 
   start(): void {
@@ -173,7 +179,7 @@ export class LeaseKeeper {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
         session.renewed(sentAt, leaseMs);
-        if (this.#options.alone) this.#forGood.add(session);
+        if (this.#options.alone) this.#renewedForGood(session);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "busy") {
         busy.add(session);
