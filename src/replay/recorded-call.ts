@@ -35,6 +35,8 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
   running = false;
   deadline: number | null = null;
   #isWithdrawn = false;
+  /** Its ending is in the journal, or owed; the function has not received it. */
+  #hasEnded = false;
   protected readonly options: Options;
 
   constructor(options: Options) {
@@ -53,6 +55,8 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
 
   withdraw(error: Error): Promise<void> | null {
     this.#isWithdrawn = true;
+    // Its ending is dropped, and nothing else of it is at work: otherwise the run would never be released.
+    if (this.#hasEnded) this.running = false;
     this.deadline = null;
     this.options.reject(error);
     return this.stopOutside(error);
@@ -108,6 +112,7 @@ export abstract class RecordedCall<Options extends CallOptions> implements Call 
 
   /** An entry that was on its way when the call was withdrawn is dropped: in a replay, too. */
   protected end(entry: JournalEntry): void {
+    this.#hasEnded = true;
     if (this.#isWithdrawn) this.running = false;
     this.options.replay.ended({ id: this.id, entry });
   }
