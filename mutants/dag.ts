@@ -261,7 +261,7 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/replay/replay.ts",
-        find: "if (this.session.stopping && !(this.#retried && this.#awaitsOutside()))",
+        find: "if (this.session.stopping && !(this.#limits.retried && this.#awaitsOutside()))",
         put: "if (this.session.stopping)",
       },
     ],

@@ -6,6 +6,7 @@ import type { Mutant } from "./mutant.js";
 const SEEDS = { seeds: 150 };
 const SESSION = "src/engine/session.ts";
 const CALLS = "src/engine/store-calls.ts";
+const LIMITS = "src/replay/replay-limits.ts";
 
 export const engine: readonly Mutant[] = [
   {
@@ -156,6 +157,30 @@ export const engine: readonly Mutant[] = [
       { file: SESSION, find: "if (this.#unsure > 0) this.#changes.happened();", put: "this.#changes.happened();" },
     ],
     killedBy: [{ file: "test/engine/doze.test.ts", test: "over renewals" }],
+  },
+  {
+    name: "an episode keeps its claim while it sleeps",
+    breaks: "an episode's budget counts working time only",
+    edits: [{ file: LIMITS, find: "return !atWork && !(", put: "return !(" }],
+    killedBy: [{ file: "test/engine/doze.test.ts", test: "if it is an episode" }],
+  },
+  {
+    name: "a task with a timeout keeps its claim while it sleeps",
+    breaks: "a timeout of a task counts its waits",
+    edits: [{ file: LIMITS, find: " && !(retried && timeoutMs !== null)", put: "" }],
+    killedBy: [{ file: "test/engine/doze.test.ts", test: "if it is a task with a timeout" }],
+  },
+  {
+    name: "a run that would start over keeps its claim while it sleeps",
+    breaks: "a parked run is not touched when its node dies",
+    edits: [{ file: "src/engine/claiming/assignments.ts", find: 'recovery !== "restart" && ', put: "" }],
+    killedBy: [{ file: "test/engine/doze.test.ts", test: "would start over" }],
+  },
+  {
+    name: "a call that lost a race after its end keeps its run at work",
+    breaks: "L3",
+    edits: [{ file: "src/replay/recorded-call.ts", find: "    if (this.#hasEnded) this.running = false;\n", put: "" }],
+    killedBy: [{ file: "test/workflow/race-endings.test.ts", test: "parks at its next wait" }],
   },
   {
     name: "a renewal wakes only who is still in doubt",

@@ -145,7 +145,7 @@ export const node: readonly Mutant[] = [
   {
     name: "a run that its holder's death would fail keeps its claim while it sleeps",
     breaks: "a node that dies fails only what was at work",
-    edits: [{ file: "src/engine/engine.ts", find: "!this.#assignments.failsWhatDied && ", put: "" }],
+    edits: [{ file: "src/engine/claiming/assignments.ts", find: " && !this.failsWhatDied;", put: ";" }],
     killedBy: [{ file: DOZE, test: "where its recovery fails what died" }],
   },
   {

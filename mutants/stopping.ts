@@ -101,7 +101,7 @@ export const stopping: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: '    if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };\n',
+        find: '    if (this.#paused && this.#settled && !this.#limits.retried) return this.#busy() ? null : { kind: "handBack" };\n',
         put: "",
       },
     ],

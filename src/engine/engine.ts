@@ -383,7 +383,7 @@ export class Engine {
     if (turn === "none") return void (await session.commit([{ kind: "handBack" }]));
     if (turn === "stop") return program.execute(session);
     session.begun = true;
-    const mayKeep = () => !this.#assignments.failsWhatDied && !this.#isUnwanted(session);
+    const mayKeep = () => this.#assignments.mayHoldAsleep(program) && !this.#isUnwanted(session);
     session.seat = new SlotSeat({ slots, session, mayKeep, onLent: () => loop.freed() });
     try {
       const { debounce } = session.run;

@@ -14,3 +14,11 @@ export interface ReplayLimits {
   /** The most entries of one generation. */
   readonly historyLimit: number;
 }
+
+/**
+ * Whether a run that sleeps may keep its claim: not where only the time of a claim counts, nor where a timeout counts from the first
+ * claim over parks alone, because a run that gets no slot after its sleep is handed back.
+ */
+export function mayDoze({ atWork = false, retried = false, timeoutMs }: ReplayLimits): boolean {
+  return !atWork && !(retried && timeoutMs !== null);
+}

@@ -18,7 +18,7 @@ import { HoldingBack } from "./holding-back.js";
 import { LostWaits } from "./lost-waits.js";
 import { OpenCalls } from "./open-calls.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
-import type { ReplayLimits } from "./replay-limits.js";
+import { mayDoze, type ReplayLimits } from "./replay-limits.js";
 import { RunOverSignal } from "./run-over.js";
 import type { SessionOutcome } from "./settlement.js";
 import { StepWork } from "./step-work.js";
@@ -51,16 +51,14 @@ export class Replay {
   #cancelled: JournalEntry | null = null;
   /** The run is to be released; its row says what happens to it then. */
   #paused = false;
-  readonly #retried: boolean;
   #nextInput: Payload | null = null;
-  readonly #historyLimit: number;
-  readonly #atWork: boolean;
+  readonly #limits: ReplayLimits;
   readonly #change = new Change();
   /** Only the park is left to do once the new calls have begun: their first entries are written with it. */
   parksNext = false;
 
   constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
-    const { timeoutMs, historyLimit, since, retried = false, atWork = false, cleanupMs } = limits;
+    const { timeoutMs, since, cleanupMs } = limits;
     this.session = session;
     this.#over = new RunOverSignal(session);
     this.recorded = recorded;
@@ -69,9 +67,7 @@ export class Replay {
     this.cancellation = cleanupMs === undefined ? null : new Cancellation(this, cleanupMs);
     this.#cancelled = this.cancellation ? null : (recorded.messages.get("cancel") ?? null);
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
-    this.#retried = retried;
-    this.#historyLimit = historyLimit;
-    this.#atWork = atWork;
+    this.#limits = limits;
   }
 
   /** A stop was requested: nothing more may begin. */
@@ -240,10 +236,10 @@ export class Replay {
       const writes = this.session.isWriting && !this.#busy();
       if (!writes && !this.#busy()) {
         // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it at once.
-        if (this.session.stopping && !(this.#retried && this.#awaitsOutside())) return { kind: "handBack" };
+        if (this.session.stopping && !(this.#limits.retried && this.#awaitsOutside())) return { kind: "handBack" };
         if (!this.#awaitsOutside() && !this.open.lingers) {
-          const wakeInMs = this.open.parkMs(this.#wakeAt(!this.#atWork), this.session.databaseNow());
-          dozes = this.open.onlySleeps && this.session.seat?.mayDoze(wakeInMs) === true;
+          const wakeInMs = this.open.parkMs(this.#wakeAt(!this.#limits.atWork), this.session.databaseNow());
+          dozes = this.open.onlySleeps && mayDoze(this.#limits) && this.session.seat?.mayDoze(wakeInMs) === true;
           if (!dozes) this.session.world.parks?.(this.session.run.runId, this.open);
           if (!dozes) return { kind: "waits", wakeInMs, wakeAfter: this.open.wakeAfter };
         }
@@ -264,7 +260,7 @@ export class Replay {
   /** Near the limit of its history a run is judged after each entry. */
   #parksNext(): boolean {
     if (!this.#isCalm || this.open.lingers || !this.open.onlyWaits) return false;
-    return this.session.length + this.open.size < this.#historyLimit;
+    return this.session.length + this.open.size < this.#limits.historyLimit;
   }
 
   /**
@@ -337,7 +333,7 @@ export class Replay {
     const thrown = this.#settled?.kind === "threw" ? this.#settled.error : null;
     // Before the journal is compared: it may have what compensations ask for.
     if (hasEnded && !this.#paused && this.cancellation?.compensates(thrown)) return null;
-    if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
+    if (this.#limits.retried && this.#settled?.kind === "threw") return this.#settled;
     if (this.#undelivered.size > 0 && !this.#awaitsOutside()) {
       const { missing } = this.#undelivered;
       const asked = [...this.open].filter((call) => !call.started).map(({ title }) => title);
@@ -345,7 +341,7 @@ export class Replay {
     }
     // A task has only its result, which a release would lose.
     // A step that the function did not wait for still runs: the next holder could start it a second time.
-    if (this.#paused && this.#settled && !this.#retried) return this.#busy() ? null : { kind: "handBack" };
+    if (this.#paused && this.#settled && !this.#limits.retried) return this.#busy() ? null : { kind: "handBack" };
     if (this.cancellation?.isAsked) return this.cancellation.outcome(hasEnded);
     if (this.#settled) return this.#settled;
     if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undelivered.signals };
@@ -355,7 +351,7 @@ export class Replay {
       return null;
     }
     const { length } = this.session;
-    return length >= this.#historyLimit ? { kind: "tooLong", length } : null;
+    return length >= this.#limits.historyLimit ? { kind: "tooLong", length } : null;
   }
 
   /** A cancelled run only cleans up. */

@@ -2,6 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { actor } from "../../src/actor/actor.js";
+import { expectation } from "../../src/actor/expectation.js";
+import { dag } from "../../src/dag/dag.js";
+import { task } from "../../src/dag/task.js";
 import type { Node } from "../../src/node/create-node.js";
 import { signal } from "../../src/replay/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
@@ -228,6 +232,48 @@ onBothStores((bench) => {
       await run.result({ timeout: "20s" });
       expect(foreign).toBe(0);
       await Promise.all(loops.map((one) => one.cancel()));
+    });
+
+    test("is parked if it is an episode: its budget counts no sleep", async () => {
+      const rest = expectation({ budget: { timeout: 400 } }, async (ctx) => {
+        await ctx.sleep("nap", 1_200);
+        return "rested";
+      });
+      const one = actor(`rests-${++n}`, { expectations: { rest } });
+      const node = await bench.open({ programs: [one], ...ONE_SLOT });
+      const run = await node.start(one.expectations.rest, undefined as never);
+      expect(await run.result({ timeout: "10s" })).toBe("rested");
+    });
+
+    test("is parked if it is a task with a timeout, which counts its sleeps also when it gets no slot after one", async () => {
+      const naps = task({ timeout: "1s", retry: 1 }, async (ctx) => {
+        for (let i = 0; i < 6; i++) await ctx.sleep(`nap ${i}`, 300);
+      });
+      const sleeper = dag(`sleeper-${++n}`, { naps });
+      const slow = workflow(`slow-${++n}`, async (ctx) => ctx.step("slow", () => pass(600)));
+      const node = await bench.open({ programs: [sleeper, slow], ...ONE_SLOT, flow: { prefetch: 0 } });
+      const run = await node.start(sleeper, undefined as never);
+      const isAsleep = async () => {
+        const [one] = await run.tasks();
+        return one !== undefined && (await bench.store.journal.read(one.runId!))!.entries.length > 1;
+      };
+      await expect.poll(isAsleep, { interval: 10 }).toBe(true);
+      const others = await Promise.all(Array.from({ length: 8 }, () => node.start(slow, undefined as never)));
+      const failed = expect(run.result({ timeout: "20s" })).rejects;
+      await failed.toMatchObject({ cause: { errors: [{ code: "TASK_TIMEOUT" }] } });
+      await Promise.all(others.map((one) => one.cancel()));
+    });
+
+    test("is parked if it would start over when its node dies", async () => {
+      const nap = workflow(`restarts-${++n}`, { recovery: "restart" }, async (ctx) => {
+        await ctx.sleep("nap", 800);
+        return "rested";
+      });
+      const node = await bench.open({ programs: [nap], ...ONE_SLOT });
+      const settled = watch(node);
+      const run = await node.start(nap, undefined);
+      expect(await run.result({ timeout: "10s" })).toBe("rested");
+      expect(settled).toEqual(["parked", "completed"]);
     });
   });
 });

@@ -40,6 +40,11 @@ export class Assignments {
     return this.#listed.some(({ recovery }) => recovery === "fail");
   }
 
+  /** Whether it may hold a run of this program that sleeps: if this process died, a parked one would neither fail nor start over. */
+  mayHoldAsleep({ recovery }: Program): boolean {
+    return recovery !== "restart" && !this.failsWhatDied;
+  }
+
   /** The programs may change while the node works; `number` applies the change. */
   set programs(programs: readonly Program[]) {
     this.#listed = programs;
