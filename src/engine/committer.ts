@@ -11,6 +11,7 @@ import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import { bytesOf, type Effect, settles } from "../kernel/run/effect.js";
 import type { World } from "../kernel/world.js";
 import type { Commit, CommitAnswer, RunStore } from "../store/contract/run/runs.js";
+import { UnknownFlushes } from "./unknown-flushes.js";
 
 const MAX_ROWS = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -59,6 +60,10 @@ export class RunWriter {
   closed: (() => HoldfastError) | null = null;
   readonly parts: Part[] = [];
   sending = false;
+  /** What is on its way, or was sent last. */
+  sent: readonly Part[] = [];
+  /** Null: no answer was lost. */
+  #unknown: UnknownFlushes | null = null;
   readonly #turns: (() => void)[] = [];
   readonly #wake: (writer: RunWriter) => void;
 
@@ -70,15 +75,31 @@ export class RunWriter {
 
   commit(effects: readonly Effect[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
+      const written = this.#unknown?.foundAt(effects) ?? null;
+      if (written !== null) {
+        resolve({ seq: written, inboxSeq: null });
+        if (!this.sending) this.rest();
+        return;
+      }
       if (this.closed) return reject(this.closed());
       this.parts.push({ effects, bytes: bytesOf(effects), alone: false, resolve, reject });
-      if (!this.sending) this.#wake(this);
+      if (!this.sending && this.maySend) this.#wake(this);
     });
+  }
+
+  /** Endings are delivered in the order of the journal: callers of what was found in it ask again first. */
+  get maySend(): boolean {
+    return this.parts.length > 0 && this.#unknown?.hasFound !== true;
+  }
+
+  /** Whether it must be known first what was written. */
+  get #isUnsettled(): boolean {
+    return this.#unknown !== null && this.#unknown.isUnsettled && !this.closed;
   }
 
   /** Nothing else of this run is sent until the returned function is called: for a transaction that writes on its own. */
   async hold(): Promise<() => void> {
-    while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    while (this.sending || this.#isUnsettled) await new Promise<void>((resolve) => this.#turns.push(resolve));
     if (this.closed) {
       this.rest(); // the next one in line is refused, too
       throw this.closed();
@@ -90,9 +111,9 @@ export class RunWriter {
   /** All waiting parts are sent: a transaction that waits for the turn gets it, before parts that arrived meanwhile. */
   rest(): void {
     this.sending = false;
-    const next = this.#turns.shift();
+    const next = this.#isUnsettled ? undefined : this.#turns.shift();
     if (next) next();
-    else if (this.parts.length > 0) this.#wake(this);
+    else if (this.maySend) this.#wake(this);
   }
 
   /** Records what a transaction of this run wrote on its own, while it held the turn. */
@@ -103,9 +124,35 @@ export class RunWriter {
     return committed;
   }
 
+  /** There was no answer to what was sent. */
+  lostAnswer(): void {
+    this.#unknown ??= new UnknownFlushes();
+    this.#unknown.add(this.sent);
+  }
+
+  /** There was no answer to a transaction that wrote on its own. */
+  lostTransaction({ effects }: Commit): void {
+    this.#unknown ??= new UnknownFlushes();
+    this.#unknown.addTransaction(effects.length);
+  }
+
+  /** The journal has moved to `seq`: whether by a flush whose answer was lost. Answers the callers that have asked again. */
+  foundFlush(seq: number): boolean {
+    if (!this.#unknown?.find(this.seq, seq)) return false;
+    this.seq = seq;
+    for (const part of [...this.parts]) {
+      const written = this.#unknown.foundAt(part.effects);
+      if (written === null) continue;
+      this.parts.splice(this.parts.indexOf(part), 1);
+      part.resolve({ seq: written, inboxSeq: null });
+    }
+    return true;
+  }
+
   /** Follows the journal to where the answer says it is. Null: nothing more can be written. */
   answered(answer: CommitAnswer): Committed | null {
     if (answer.outcome === "accepted" || answer.outcome === "recorded") {
+      this.#unknown?.clear();
       this.seq = answer.seq;
       return { seq: answer.seq, inboxSeq: answer.outcome === "accepted" ? answer.inboxSeq : null };
     }
@@ -157,7 +204,7 @@ export class Committer {
 
   /** Sends until nothing is left: a flush may be answered "busy", and more may have arrived meanwhile. */
   #sendRest(writer: RunWriter): void {
-    if (writer.parts.length > 0) this.#send(writer);
+    if (writer.maySend) this.#send(writer);
     else writer.rest();
   }
 
@@ -168,6 +215,7 @@ export class Committer {
 
   /** Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
   #failed(writer: RunWriter, error: unknown): void {
+    writer.lostAnswer();
     for (const part of writer.parts.splice(0)) part.reject(error);
     writer.rest();
   }
@@ -177,6 +225,7 @@ export class Committer {
       return buggify(this.#world, "commit.one-part") ? parts.slice(0, 1) : takeParts(parts);
     });
     const commits = writers.map((writer, i): Commit => {
+      writer.sent = taken[i]!;
       const effects = taken[i]!.flatMap((part) => part.effects);
       return { claim: writer.claim, expectedSeq: writer.seq, effects };
     });
@@ -213,6 +262,7 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
     return;
   }
   let { seq } = writer;
+  if (answer.outcome === "moved" && writer.foundFlush(answer.seq)) return;
   const committed = writer.answered(answer);
   if (!committed) return;
   writer.parts.splice(0, taken.length);
