@@ -6,6 +6,7 @@ import type { Mutant } from "./mutant.js";
 const SEEDS = { seeds: 150 };
 const SESSION = "src/engine/session.ts";
 const COMMITTER = "src/engine/committer.ts";
+const WRITER = "src/engine/run-writer.ts";
 const CALLS = "src/engine/store-calls.ts";
 const LIMITS = "src/replay/replay-limits.ts";
 
@@ -213,7 +214,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S8",
     edits: [
       {
-        file: "src/engine/committer.ts",
+        file: WRITER,
         find: "    while (this.sending || this.#isUnsettled) await new Promise<void>((resolve) => this.#turns.push(resolve));\n",
         put: "",
       },
@@ -231,7 +232,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S9",
     edits: [
       {
-        file: COMMITTER,
+        file: WRITER,
         find: "this.parts.length > 0 && this.#unknown?.hasFound !== true",
         put: "this.parts.length > 0",
       },
@@ -241,7 +242,7 @@ export const engine: readonly Mutant[] = [
   {
     name: "a transaction does not wait for what may have been written",
     breaks: "S1",
-    edits: [{ file: COMMITTER, find: "while (this.sending || this.#isUnsettled)", put: "while (this.sending)" }],
+    edits: [{ file: WRITER, find: "while (this.sending || this.#isUnsettled)", put: "while (this.sending)" }],
     killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "gets its turn" }],
   },
   {

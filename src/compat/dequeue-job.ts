@@ -1,7 +1,7 @@
 // Claims the next job. A job that cannot be handed out (unreadable, or all attempts used up) is settled here, so that
 // it does not block the head of the queue.
 
-import type { RunWriter } from "../engine/committer.js";
+import type { RunWriter } from "../engine/run-writer.js";
 import { HoldfastError } from "../kernel/error.js";
 import { ClaimLost, claimToken } from "../kernel/run/claim.js";
 import type { ClaimRequest } from "../store/contract/claim/claiming.js";

@@ -1,6 +1,6 @@
 // The claims one queue object holds. A caller that knows only a job's id, or an older claim on it, finds nothing here.
 
-import type { RunWriter } from "../engine/committer.js";
+import type { RunWriter } from "../engine/run-writer.js";
 import type { Claim } from "../kernel/run/claim.js";
 import type { ClaimedJob, JobRef } from "./job.js";
 

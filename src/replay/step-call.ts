@@ -1,8 +1,8 @@
 // A step: user code that is tried until its result, or its last failure, is in the journal.
 
-import { JournalMoved } from "../engine/committer.js";
 import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
+import { JournalMoved } from "../engine/run-writer.js";
 import { buggify } from "../kernel/buggify.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Committer, JournalMoved } from "../../src/engine/committer.js";
+import { Committer } from "../../src/engine/committer.js";
+import { JournalMoved } from "../../src/engine/run-writer.js";
 import { InvalidInput } from "../../src/kernel/error.js";
 import { ClaimLost } from "../../src/kernel/run/claim.js";
 import type { Effect } from "../../src/kernel/run/effect.js";
