@@ -246,6 +246,12 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "gets its turn" }],
   },
   {
+    name: "a commit that failed for good is waited for",
+    breaks: "L3",
+    edits: [{ file: COMMITTER, find: "if (isStoreTrouble(error)) writer.lostAnswer();", put: "writer.lostAnswer();" }],
+    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "failed for good" }],
+  },
+  {
     name: "a flush is found by its length among several that were lost",
     breaks: "S6",
     edits: [

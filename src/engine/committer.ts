@@ -10,6 +10,7 @@ import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import { settles } from "../kernel/run/effect.js";
 import type { World } from "../kernel/world.js";
 import type { Commit, CommitAnswer, RunStore } from "../store/contract/run/runs.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 import { type Part, RunWriter } from "./run-writer.js";
 
 const MAX_ROWS = 1000;
@@ -67,9 +68,9 @@ export class Committer {
     else this.#sendRest(writer);
   }
 
-  /** Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
+  /** In trouble of the store, whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
   #failed(writer: RunWriter, error: unknown): void {
-    writer.lostAnswer();
+    if (isStoreTrouble(error)) writer.lostAnswer();
     for (const part of writer.parts.splice(0)) part.reject(error);
     writer.rest();
   }

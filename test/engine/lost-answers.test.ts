@@ -8,7 +8,7 @@ import { createNode } from "../../src/node/create-node.js";
 import type { Commit, CommitAnswer, RunStore } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { StoreUnavailable } from "../../src/store/postgres/connection/errors.js";
+import { StoreFailed, StoreUnavailable } from "../../src/store/postgres/connection/errors.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -53,7 +53,7 @@ describe("after a lost answer", () => {
   const step = (name: string): Effect[] => [{ kind: "append", entry: { kind: "step", name } }];
 
   /** A journal of one run that keeps the fence; `loses`: the calls without an answer, and whether they were written. */
-  function scene(loses: Readonly<Record<number, "written" | "not written">>) {
+  function scene(loses: Readonly<Record<number, "written" | "not written" | "refused">>) {
     const journal = ["start"];
     let calls = 0;
     const judge = ({ expectedSeq, effects }: Commit, isWritten: boolean): CommitAnswer => {
@@ -67,6 +67,7 @@ describe("after a lost answer", () => {
     const store = {
       async commit(commits: readonly Commit[]) {
         const lost = loses[++calls];
+        if (lost === "refused") throw new StoreFailed("commit", null);
         const answers = commits.map((commit) => judge(commit, lost !== "not written"));
         if (lost) throw lostAnswer();
         return answers;
@@ -111,6 +112,13 @@ describe("after a lost answer", () => {
     expect((await b).seq).toBe(3);
     await held;
     expect(journal).toEqual(["start", "a", "b"]);
+  });
+
+  test("a flush that failed for good leaves nothing to wait for", async () => {
+    const { writer } = scene({ 1: "refused" });
+    await expect(writer.commit(step("a"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    (await writer.hold())();
+    expect((await writer.commit(step("b"))).seq).toBe(2);
   });
 
   test("two flushes that explain the journal equally well end the work: which was written is not known", async () => {
