@@ -5,8 +5,6 @@ import type { Mutant } from "./mutant.js";
 /** The first that breaks an invariant ends it: a wide range costs only a survivor. */
 const SEEDS = { seeds: 150 };
 const SESSION = "src/engine/session.ts";
-const COMMITTER = "src/engine/committer.ts";
-const WRITER = "src/engine/run-writer.ts";
 const CALLS = "src/engine/store-calls.ts";
 const LIMITS = "src/replay/replay-limits.ts";
 
@@ -214,66 +212,12 @@ export const engine: readonly Mutant[] = [
     breaks: "S8",
     edits: [
       {
-        file: WRITER,
-        find: "    while (this.sending || this.#isUnsettled) await new Promise<void>((resolve) => this.#turns.push(resolve));\n",
+        file: "src/engine/run-writer.ts",
+        find: "    while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));\n",
         put: "",
       },
     ],
     killedBy: [SEEDS],
-  },
-  {
-    name: "a flush whose answer was lost is not looked for in the journal",
-    breaks: "S1",
-    edits: [{ file: COMMITTER, find: 'answer.outcome === "moved" && writer.foundFlush(answer.seq)', put: "false" }],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "is found" }],
-  },
-  {
-    name: "what was found in the journal is delivered after what was written later",
-    breaks: "S9",
-    edits: [
-      {
-        file: WRITER,
-        find: "this.parts.length > 0 && this.#unknown?.hasFound !== true",
-        put: "this.parts.length > 0",
-      },
-    ],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "before the commit is repeated" }],
-  },
-  {
-    name: "a transaction does not wait for what may have been written",
-    breaks: "S1",
-    edits: [{ file: WRITER, find: "while (this.sending || this.#isUnsettled)", put: "while (this.sending)" }],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "gets its turn" }],
-  },
-  {
-    name: "a commit that failed for good is waited for",
-    breaks: "L3",
-    edits: [{ file: COMMITTER, find: "if (isStoreTrouble(error)) writer.lostAnswer();", put: "writer.lostAnswer();" }],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "failed for good" }],
-  },
-  {
-    name: "a flush is found by its length among several that were lost",
-    breaks: "S6",
-    edits: [
-      {
-        file: "src/engine/unknown-flushes.ts",
-        find: "others.length > 0 || this.#transactions",
-        put: "this.#transactions",
-      },
-    ],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "equally well" }],
-  },
-  {
-    name: "a transaction without an answer is taken for a flush",
-    breaks: "S6",
-    edits: [
-      {
-        file: "src/engine/unknown-flushes.ts",
-        find: " || this.#transactions.includes(to - from)",
-        put: "",
-      },
-    ],
-    killedBy: [{ file: "test/engine/lost-answers.test.ts", test: "by no flush" }, SEEDS],
   },
   {
     name: "crashes not reset by progress",

@@ -10,7 +10,6 @@ import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import { settles } from "../kernel/run/effect.js";
 import type { World } from "../kernel/world.js";
 import type { Commit, CommitAnswer, RunStore } from "../store/contract/run/runs.js";
-import { isStoreTrouble } from "../store/contract/trouble.js";
 import { type Part, RunWriter } from "./run-writer.js";
 
 const MAX_ROWS = 1000;
@@ -59,7 +58,7 @@ export class Committer {
 
   /** Sends until nothing is left: a flush may be answered "busy", and more may have arrived meanwhile. */
   #sendRest(writer: RunWriter): void {
-    if (writer.maySend) this.#send(writer);
+    if (writer.parts.length > 0) this.#send(writer);
     else writer.rest();
   }
 
@@ -68,9 +67,8 @@ export class Committer {
     else this.#sendRest(writer);
   }
 
-  /** In trouble of the store, whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
+  /** Whether it was written is unknown. The sequence stays: the same effects, sent again, are recognised. */
   #failed(writer: RunWriter, error: unknown): void {
-    if (isStoreTrouble(error)) writer.lostAnswer();
     for (const part of writer.parts.splice(0)) part.reject(error);
     writer.rest();
   }
@@ -80,7 +78,6 @@ export class Committer {
       return buggify(this.#world, "commit.one-part") ? parts.slice(0, 1) : takeParts(parts);
     });
     const commits = writers.map((writer, i): Commit => {
-      writer.sent = taken[i]!;
       const effects = taken[i]!.flatMap((part) => part.effects);
       return { claim: writer.claim, expectedSeq: writer.seq, effects };
     });
@@ -117,7 +114,6 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
     return;
   }
   let { seq } = writer;
-  if (answer.outcome === "moved" && writer.foundFlush(answer.seq)) return;
   const committed = writer.answered(answer);
   if (!committed) return;
   writer.parts.splice(0, taken.length);

@@ -1,10 +1,9 @@
-// Writes the effects of one run under one claim, in the order of the calls: what waits to be sent, and what may have been written.
+// Writes the effects of one run under one claim, in the order of the calls: what waits to be sent, and where its journal is.
 
 import { HoldfastError } from "../kernel/error.js";
 import { type Claim, ClaimLost } from "../kernel/run/claim.js";
 import { bytesOf, type Effect } from "../kernel/run/effect.js";
-import type { Commit, CommitAnswer } from "../store/contract/run/runs.js";
-import { UnknownFlushes } from "./unknown-flushes.js";
+import type { CommitAnswer } from "../store/contract/run/runs.js";
 
 /** The claim is held, but the journal is at another sequence than the holder expects: after a failover that lost its last commits. */
 export class JournalMoved extends HoldfastError {
@@ -44,10 +43,6 @@ export class RunWriter {
   closed: (() => HoldfastError) | null = null;
   readonly parts: Part[] = [];
   sending = false;
-  /** What is on its way, or was sent last. */
-  sent: readonly Part[] = [];
-  /** Null: no answer was lost. */
-  #unknown: UnknownFlushes | null = null;
   readonly #turns: (() => void)[] = [];
   readonly #wake: (writer: RunWriter) => void;
 
@@ -59,31 +54,15 @@ export class RunWriter {
 
   commit(effects: readonly Effect[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      const written = this.#unknown?.foundAt(effects) ?? null;
-      if (written !== null) {
-        resolve({ seq: written, inboxSeq: null });
-        if (!this.sending) this.rest();
-        return;
-      }
       if (this.closed) return reject(this.closed());
       this.parts.push({ effects, bytes: bytesOf(effects), alone: false, resolve, reject });
-      if (!this.sending && this.maySend) this.#wake(this);
+      if (!this.sending) this.#wake(this);
     });
-  }
-
-  /** Endings are delivered in the order of the journal: callers of what was found in it ask again first. */
-  get maySend(): boolean {
-    return this.parts.length > 0 && this.#unknown?.hasFound !== true;
-  }
-
-  /** Whether it must be known first what was written. */
-  get #isUnsettled(): boolean {
-    return this.#unknown !== null && this.#unknown.isUnsettled && !this.closed;
   }
 
   /** Nothing else of this run is sent until the returned function is called: for a transaction that writes on its own. */
   async hold(): Promise<() => void> {
-    while (this.sending || this.#isUnsettled) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
     if (this.closed) {
       this.rest(); // the next one in line is refused, too
       throw this.closed();
@@ -95,9 +74,9 @@ export class RunWriter {
   /** All waiting parts are sent: a transaction that waits for the turn gets it, before parts that arrived meanwhile. */
   rest(): void {
     this.sending = false;
-    const next = this.#isUnsettled ? undefined : this.#turns.shift();
+    const next = this.#turns.shift();
     if (next) next();
-    else if (this.maySend) this.#wake(this);
+    else if (this.parts.length > 0) this.#wake(this);
   }
 
   /** Records what a transaction of this run wrote on its own, while it held the turn. */
@@ -108,35 +87,9 @@ export class RunWriter {
     return committed;
   }
 
-  /** There was no answer to what was sent. */
-  lostAnswer(): void {
-    this.#unknown ??= new UnknownFlushes();
-    this.#unknown.add(this.sent);
-  }
-
-  /** There was no answer to a transaction that wrote on its own. */
-  lostTransaction({ effects }: Commit): void {
-    this.#unknown ??= new UnknownFlushes();
-    this.#unknown.addTransaction(effects.length);
-  }
-
-  /** The journal has moved to `seq`: whether by a flush whose answer was lost. Answers the callers that have asked again. */
-  foundFlush(seq: number): boolean {
-    if (!this.#unknown?.find(this.seq, seq)) return false;
-    this.seq = seq;
-    for (const part of [...this.parts]) {
-      const written = this.#unknown.foundAt(part.effects);
-      if (written === null) continue;
-      this.parts.splice(this.parts.indexOf(part), 1);
-      part.resolve({ seq: written, inboxSeq: null });
-    }
-    return true;
-  }
-
   /** Follows the journal to where the answer says it is. Null: nothing more can be written. */
   answered(answer: CommitAnswer): Committed | null {
     if (answer.outcome === "accepted" || answer.outcome === "recorded") {
-      this.#unknown?.clear();
       this.seq = answer.seq;
       return { seq: answer.seq, inboxSeq: answer.outcome === "accepted" ? answer.inboxSeq : null };
     }

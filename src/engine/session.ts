@@ -7,7 +7,6 @@ import { ClaimLost } from "../kernel/run/claim.js";
 import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
 import { type AppendEffect, type Effect, entryOf, settles } from "../kernel/run/effect.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
-import type { Commit } from "../store/contract/run/runs.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { Changes } from "./changes.js";
 import { NodeStopping } from "./node-stopping.js";
@@ -204,19 +203,14 @@ export class Session extends StoreCalls {
       if (this.owes) await this.pay();
       await this.untilConfirmed();
       let release = () => {};
-      let sent: Commit | null = null;
       try {
         const answer = await this.store.runs.transact(async (tx) => {
           const effects = await work(tx);
           // From here until the answer nothing else of this run is sent: the expected sequence stays true.
           release = await this.#writer.hold();
-          sent = { claim: this.run, expectedSeq: this.#writer.seq, effects };
-          return sent;
+          return { claim: this.run, expectedSeq: this.#writer.seq, effects };
         });
         return this.#writer.wrote(answer);
-      } catch (error) {
-        if (sent) this.#writer.lostTransaction(sent);
-        throw error;
       } finally {
         release();
       }
